@@ -1,0 +1,162 @@
+"""Pure functions on text: normal forms, ids, tokens, sentences, languages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+_SPACE = re.compile(r"\s+")
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "ʼ": "'", "＇": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_EDGE = " \t\n\"'`.,;:!?()[]{}<>-–—_*|/\\，。、；：！？（）《》「」『』【】·"
+_POSSESSIVE = re.compile(r"(?:'s|(?<=s)')$", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an|a) (?=\S)", re.IGNORECASE)
+_CJK_END = re.compile(r"[。！？]+[”’」』）》)\"']*\s*")
+_WORD = re.compile(r"\w+")
+
+# Han, kana, hangul: scripts written without blanks between words, or searched by character.
+CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK_RUN = re.compile(f"[{CJK}]+")
+
+
+def fold_accents(text: str) -> str:
+    """Latin letters without their accents; other scripts are left as they are."""
+    if text.isascii():
+        return text
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+def normalise_name(name: str) -> str:
+    """The form under which two spellings of one name meet.
+
+    Width, case, accents, quotes, outer punctuation, a leading article and a trailing possessive go.
+
+    >>> normalise_name("The “Cavendish”  Laboratory’s")
+    'cavendish laboratory'
+    """
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name).translate(_QUOTES)
+    name = _SPACE.sub(" ", name).strip(_EDGE)
+    name = _ARTICLE.sub("", _POSSESSIVE.sub("", name))
+    # lower, not casefold: "ß" must keep its length class for offset-free comparison with text
+    return fold_accents(name.lower()).strip(_EDGE)
+
+
+def stable_id(*parts: Any) -> str:
+    """A short id that depends on the parts alone: 32 hex digits of BLAKE2b over their text forms.
+
+    Parts are length-prefixed, so ("ab", "c") and ("a", "bc") differ.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        data = str(part).encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def content_hash(text: str) -> str:
+    """Hash of a document's text, to notice an edit."""
+    return stable_id(text)
+
+
+# -- tokens ---------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def _encoding() -> Any:
+    from toktok import _encoding  # the public face counts and truncates but has no offsets
+
+    return _encoding("o200k_base")
+
+
+def count_tokens(texts: Iterable[str]) -> list[int]:
+    """Tokens of each text in the o200k vocabulary; special-token strings count as plain text."""
+    return list(_encoding().count_batch([_encodable(text) for text in texts], 1, False))
+
+
+def token_ends(text: str) -> list[int]:
+    """The character offset after each token, ascending; never inside a character.
+
+    A character spelt by several tokens gives several equal offsets.
+    """
+    _, spans = _encoding().encode_with_offsets(_encodable(text), unit="char")
+    return [end for _, end in spans]
+
+
+def _encodable(text: str) -> str:
+    # Lone surrogates can't be encoded; one stand-in character each keeps the offsets true.
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return re.sub("[\ud800-\udfff]", "\ufffd", text)
+    return text
+
+
+# -- languages and words --------------------------------------------------------------------------
+
+
+def cjk_share(text: str) -> float:
+    """Share of the letters that are Chinese, Japanese or Korean, between 0 and 1."""
+    cjk = sum(len(run) for run in _CJK_RUN.findall(text))
+    if not cjk:
+        return 0.0
+    letters = sum(len(run) for run in _WORD.findall(text))
+    return cjk / max(letters, 1)
+
+
+def language_of(text: str) -> str:
+    """ "zh" where at least a fifth of the letters are CJK, else "en"."""
+    return "zh" if cjk_share(text[:20_000]) >= 0.2 else "en"
+
+
+def search_terms(text: str) -> list[str]:
+    """The words full text is searched by: lower-case words without accents; CJK runs as overlapping pairs.
+
+    >>> search_terms("Crick's DNA 双螺旋")
+    ['crick', 's', 'dna', '双螺', '螺旋']
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    terms: list[str] = []
+    for word in _WORD.findall(fold_accents(text.lower())):
+        if word.isascii() or not _CJK_RUN.search(word):
+            terms.append(word)
+            continue
+        position = 0
+        for run in _CJK_RUN.finditer(word):
+            if run.start() > position:
+                terms.append(word[position : run.start()])
+            chars = run.group()
+            terms.extend([chars] if len(chars) == 1 else [chars[i : i + 2] for i in range(len(chars) - 1)])
+            position = run.end()
+        if position < len(word):
+            terms.append(word[position:])
+    return terms
+
+
+# -- sentences ------------------------------------------------------------------------------------
+
+
+def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, int]]:
+    """Spans of the sentences of a text, in order, that together are the whole text.
+
+    White space after a sentence belongs to it. `language` is an ISO code; None: told from the text.
+    """
+    if not text:
+        return []
+    import sentencex
+
+    # The segmenter drops some paragraph breaks; taking only its starts makes the spans lossless anyway.
+    begun = {match.end() for match in _CJK_END.finditer(text)}
+    for piece in sentencex.get_sentence_boundaries(language or language_of(text), _encodable(text)):
+        if piece["text"].strip():
+            begun.add(piece["start_index"])
+    starts, end = [0], len(text.rstrip())
+    for start in sorted(begun):
+        if 0 < start < end and text[starts[-1] : start].strip():
+            starts.append(start)
+    return list(zip(starts, [*starts[1:], len(text)], strict=True))
