@@ -1,0 +1,100 @@
+"""Vectors of nodes: of one property, of a passage with its title, and of each sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from knotwork.errors import InputError
+from knotwork.graph import Node
+from knotwork.models import embedder
+from knotwork.protocols import Embedder
+from knotwork.transforms.base import Extractor
+
+
+@dataclass
+class EmbeddingExtractor(Extractor):
+    """The vector of one property, float32 of length 1. Equal texts are embedded once, in batches.
+
+    embedding_model: an `Embedder` or its name; None: the offline one. Raises InputError naming node, property and
+    type when the property is no string; an absent or empty one gets no vector.
+    """
+
+    property_name: str = "embedding"
+    embed_property_name: str = "page_content"
+    embedding_model: Embedder | str | None = None
+
+    batch_size: ClassVar[int] = 256
+
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset([self.embed_property_name])
+
+    async def extract(self, node: Node) -> tuple[str, Any]:
+        return (await self.extract_many([node]))[0]
+
+    async def extract_many(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+        texts = [self.text_of(node) for node in nodes]
+        wanted = list(dict.fromkeys(text for text in texts if text))
+        vectors = dict(zip(wanted, await self._embed(wanted), strict=True)) if wanted else {}
+        return [(self.property_name, vectors[text] if text else None) for text in texts]
+
+    def text_of(self, node: Node) -> str:
+        """What is embedded of a node; "" for nothing."""
+        text = node.get_property(self.embed_property_name)
+        if text is None:
+            return ""
+        if not isinstance(text, str):
+            raise InputError(
+                f"node {node.id!r}: property {self.embed_property_name!r} is {type(text).__name__}, a str is needed"
+            )
+        return text if text.strip() else ""
+
+    async def _embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self.embedding_model = embedder(self.embedding_model)
+        return await self.embedding_model.embed(texts)
+
+
+@dataclass
+class PassageEmbeddingExtractor(EmbeddingExtractor):
+    """The vector of a passage read with its title and headings."""
+
+    def text_of(self, node: Node) -> str:
+        text = super().text_of(node)
+        return f"{heading_of(node)}{text}" if text else ""
+
+
+@dataclass
+class SentenceEmbeddingExtractor(EmbeddingExtractor):
+    """The vectors of a chunk's sentences, each read with the title: (sentences, dimension) int8, 127 times the unit vector."""
+
+    property_name: str = "sentence_embeddings"
+    batch_size: ClassVar[int] = 64
+
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset([self.embed_property_name, "sentences"])
+
+    async def extract_many(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+        texts: list[str] = []
+        counts: list[int] = []
+        for node in nodes:
+            text, spans = self.text_of(node), node.get_property("sentences")
+            title = node.get_property("title")
+            before = f"{title}: " if title else ""
+            mine = [f"{before}{text[start:end].strip()}" for start, end in spans or ()] if text else []
+            texts += mine
+            counts.append(len(mine))
+        vectors = np.rint(127 * await self._embed(texts)).astype(np.int8) if texts else np.zeros((0, 0), np.int8)
+        rows = np.split(vectors, np.cumsum(counts)[:-1])
+        return [(self.property_name, part.copy() if len(part) else None) for part in rows]
+
+
+def heading_of(node: Node) -> str:
+    """ "Title. Heading. " of a chunk, as far as it has them."""
+    headings = node.get_property("headings") or []
+    parts = [node.get_property("title"), headings[-1] if headings else None]
+    return "".join(f"{part}. " for part in parts if part)
