@@ -1,0 +1,5 @@
+"""`python -m knotwork`."""
+
+from knotwork.cli import main
+
+main()

@@ -1,0 +1,260 @@
+"""The main job through the Python face: add, add again, change, remove, ask."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from knotwork import Document, Index, KnowledgeGraph, NodeType
+from knotwork.errors import InputError, LoadError, StoreError, StoreMismatch
+from knotwork.settings import Settings
+
+FAST = Settings(profile="fast")
+
+TEXTS = {
+    "crick.md": "# Francis Crick\n\nFrancis Crick was a physicist. Francis Crick worked with James Watson at the Cavendish Laboratory.\n",
+    "watson.md": "# James Watson\n\nJames Watson came from Chicago. James Watson met Francis Crick in Cambridge in 1951.\n",
+    "wilkins.md": "# Maurice Wilkins\n\nMaurice Wilkins worked at King's College London. Maurice Wilkins shared the Nobel Prize in 1962.\n",
+}
+
+
+def folder(path: Path, texts: dict[str, str] = TEXTS) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (path / name).write_text(text, encoding="utf-8")
+    return path
+
+
+def content(path: Path) -> str:
+    """The whole content of an index, to compare."""
+    with Index.open(path, settings=FAST) as index:
+        return json.dumps(index.graph.to_dict(), ensure_ascii=False)
+
+
+def test_a_folder_is_indexed_and_a_question_answered_with_true_citations(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        report = index.add(folder(tmp_path / "docs"))
+        assert (report.added, report.changed, report.removed, report.unchanged) == (3, 0, 0, 0)
+        answer = index.ask("Where did Maurice Wilkins work?")
+        assert "King's College London" in str(answer)
+        texts = {document.id: document.text for document in index.documents}
+        assert answer.citations
+        for citation in answer.citations:
+            assert texts[citation.document_id][citation.start : citation.end] == citation.quote
+        for evidence in index.search("Who met Francis Crick?"):
+            assert texts[evidence.document_id][evidence.start : evidence.end] == evidence.text
+
+
+def test_adding_the_same_folder_again_processes_nothing_and_changes_nothing(tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(docs)
+    before = content(tmp_path / "kb")
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        report = index.add(docs)
+    assert (report.added, report.changed, report.removed, report.unchanged) == (0, 0, 0, 3)
+    assert not report.stages
+    assert content(tmp_path / "kb") == before
+
+
+def test_the_order_of_files_and_of_adding_does_not_matter(tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    with Index.open(tmp_path / "one", settings=FAST) as index:
+        index.add(docs)
+    with Index.open(tmp_path / "two", settings=FAST) as index:
+        for name in sorted(TEXTS, reverse=True):
+            index.add(docs / name)
+    with Index.open(tmp_path / "three", settings=FAST) as index:
+        index.add([docs / name for name in sorted(TEXTS, reverse=True)])
+    assert content(tmp_path / "one") == content(tmp_path / "two") == content(tmp_path / "three")
+
+
+def test_an_edit_and_a_deletion_lead_to_the_index_of_the_final_state(tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs")
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(docs)
+        (docs / "watson.md").unlink()
+        (docs / "crick.md").write_text(
+            "# Francis Crick\n\nFrancis Crick moved to the Salk Institute in 1977.\n", encoding="utf-8"
+        )
+        (docs / "new.md").write_text("# Raymond Gosling\n\nRaymond Gosling took Photo 51.\n", encoding="utf-8")
+        report = index.add(docs)
+        assert (report.added, report.changed, report.removed, report.unchanged) == (1, 1, 1, 1)
+    with Index.open(tmp_path / "fresh", settings=FAST) as index:
+        index.add(docs)
+    assert content(tmp_path / "kb") == content(tmp_path / "fresh")
+    assert "Chicago" not in content(tmp_path / "kb")
+
+
+def test_a_folder_given_once_is_not_taken_as_deleted_when_another_is_added(tmp_path: Path) -> None:
+    one, other = (
+        folder(tmp_path / "one"),
+        folder(tmp_path / "other", {"a.md": "# Oswald Avery\n\nOswald Avery was patient.\n"}),
+    )
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(one)
+        report = index.add(other)
+        assert (report.added, report.removed) == (1, 0)
+        assert index.status().documents == 4
+
+
+def test_files_of_one_name_in_two_folders_are_two_documents(tmp_path: Path) -> None:
+    one = folder(tmp_path / "one", {"readme.md": "# Mars\n\nMars is red.\n"})
+    other = folder(tmp_path / "other", {"readme.md": "# Venus\n\nVenus is hot.\n"})
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(one)
+        index.add(other)
+        assert {document.title for document in index.documents} == {"Mars", "Venus"}
+        assert index.add([one, other]).unchanged == 2
+        assert index.status().documents == 2
+
+
+def test_rows_with_the_same_id_in_two_files_are_two_documents(tmp_path: Path) -> None:
+    for name, text in (("a.csv", "Mars is red."), ("b.csv", "Venus is hot.")):
+        (tmp_path / name).write_text(f"id,text\n1,{text}\n", encoding="utf-8")
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(tmp_path / "a.csv")
+        index.add(tmp_path / "b.csv")
+        assert {document.text for document in index.documents} == {"Mars is red.", "Venus is hot."}
+
+
+def test_documents_are_added_from_memory_and_replaced_by_id(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(Document("Rosalind Franklin was a chemist.", id="f", title="Rosalind Franklin"))
+        report = index.add([Document("Rosalind Franklin studied coal.", id="f", title="Rosalind Franklin")])
+        assert report.changed == 1
+        assert [document.text for document in index.documents] == ["Rosalind Franklin studied coal."]
+
+
+def test_two_documents_of_one_id_are_not_mixed_up(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        report = index.add([Document("One.", id="x"), Document("Two.", id="x")])
+        assert report.added == 1
+        assert "'x'" in report.skipped[0].reason
+
+
+def test_a_path_that_does_not_exist_is_an_error_and_leaves_no_index(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index, pytest.raises(LoadError, match="nowhere"):
+        index.add(tmp_path / "nowhere")
+
+
+def test_something_that_is_no_document_is_refused(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index, pytest.raises(InputError, match="int"):
+        index.add([3])  # type: ignore[list-item]
+
+
+def test_asking_an_index_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="knotwork index"), Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.ask("Who?")
+
+
+def test_another_embedder_on_an_index_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    class Other:
+        name, dimension = "other", 3
+
+        async def embed(self, texts: list[str]) -> object:
+            import numpy as np
+
+            return np.ones((len(texts), 3), np.float32) / 3**0.5
+
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(folder(tmp_path / "docs"))
+    with (
+        Index.open(tmp_path / "kb", settings=FAST, embedder=Other()) as index,
+        pytest.raises(StoreMismatch, match="other"),
+    ):
+        index.ask("Who met Francis Crick?")
+
+
+def test_changes_to_the_graph_of_an_index_are_kept(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(folder(tmp_path / "docs"))
+        entity = index.graph.nodes_of(NodeType.ENTITY)[0]
+        entity.properties["note"] = "mine"
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        found = index.graph.get_node_by_id(entity.id)
+        assert found is not None
+        assert found.get_property("note") == "mine"
+
+
+def test_every_citation_and_relation_refers_to_what_is_there(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(folder(tmp_path / "docs"))
+        graph: KnowledgeGraph = index.graph
+        for link in graph.relationships:
+            if link.type == "mention":
+                text = link.target.get_property("page_content")
+                assert text[link.get_property("start") : link.get_property("end")] == link.get_property("surface")
+        assert {link.type for link in graph.relationships} >= {"child", "mention", "relates", "member"}
+        assert not index.check()
+
+
+def test_the_async_twins_work_in_a_running_loop(tmp_path: Path) -> None:
+    import asyncio
+
+    async def main() -> str:
+        with Index.open(tmp_path / "kb", settings=FAST) as index:
+            await index.aadd(folder(tmp_path / "docs"))
+            assert await index.asearch("Francis Crick", k=2)
+            assert index.ask("Where did Maurice Wilkins work?").citations  # the sync face works here as well
+            return str(await index.aask("Where did Maurice Wilkins work?"))
+
+    assert "King's College" in asyncio.run(main())
+
+
+RUN = textwrap.dedent(
+    """
+    import sys
+    import knotwork.index
+    from knotwork import Index
+    from knotwork.settings import Settings
+    knotwork.index.BATCH = 200  # every document a step of its own
+    with Index.open(sys.argv[2], settings=Settings(profile="fast")) as index:
+        index.add(sys.argv[1])
+    """
+)
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_and_run_again_the_index_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
+    names = [f"Person{chr(65 + i)} Smith{chr(65 + i)}" for i in range(20)]
+    texts = {
+        f"{i:02}.md": f"# {name}\n\n{name} met {names[(i * 7 + 1) % 20]} in Paris in 19{i + 10}. {name} wrote to {names[i - 1]}.\n"
+        for i, name in enumerate(names)
+    }
+    docs = folder(tmp_path / "docs", texts)
+
+    def start(kb: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-c", RUN, str(docs), str(tmp_path / kb)], env=os.environ | {"PYTHONHASHSEED": "random"}
+        )
+
+    began = time.monotonic()
+    assert start("whole").wait(120) == 0
+    duration = time.monotonic() - began
+    undisturbed = content(tmp_path / "whole")
+    moments = random.Random(7)
+    for attempt in range(20):
+        kb = f"kb{attempt}"
+        for _ in range(2 if attempt % 5 == 0 else 1):  # sometimes the resumed run is killed as well
+            process = start(kb)
+            time.sleep(duration * moments.uniform(0.2, 1.0))
+            if hasattr(signal, "SIGKILL"):
+                process.send_signal(signal.SIGKILL)
+            else:
+                process.kill()
+            process.wait(30)
+        assert start(kb).wait(120) == 0
+        assert content(tmp_path / kb) == undisturbed
+        with Index.open(tmp_path / kb, settings=FAST) as index:
+            assert index.status().complete
+            assert not index.check()
