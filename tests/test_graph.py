@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 import os
+import re
 import pickle
 import subprocess
 import sys
@@ -762,7 +763,7 @@ def test_a_file_is_strict_json_of_the_documented_shape(tmp_path: Path) -> None:
         -0.0,
         1e-320,
     ],
-    ids=repr,
+    ids=lambda value: re.sub(r" at 0x[0-9a-f]+", "", repr(value)),
 )
 def test_unusual_values_come_back_as_they_were(value: Any, tmp_path: Path) -> None:
     graph = KnowledgeGraph([Node(1, {"x": value, "__tuple__": value})])
@@ -803,7 +804,7 @@ CIRCLE.append(CIRCLE)
         {"inner": {1: 2}},
         CIRCLE,
     ],
-    ids=repr,
+    ids=lambda value: re.sub(r" at 0x[0-9a-f]+", "", repr(value)),
 )
 def test_a_value_without_a_json_form_is_an_error_naming_node_and_key_and_the_old_file_stays(
     value: Any, tmp_path: Path

@@ -10,7 +10,14 @@ from knotwork.text import CJK, normalise_name, sentence_spans
 
 # Capitalised at the start of a sentence and often enough elsewhere, and still no names.
 STOP_WORDS = frozenset(
-    ["the", "a", "an", "this", "that", "these", "those", "he", "she", "it", "they", "his", "her", "its", "their", "i", "we", "you", "in", "on", "at", "of", "and", "or", "but", "for", "with", "from", "by", "as", "is", "was", "are", "were", "be", "been", "when", "where", "who", "what", "which", "how", "why", "if", "then", "than", "after", "before", "during", "while", "also", "not", "no", "yes", "there", "here", "one", "two", "first", "second"]
+    re.findall(
+        r"\w+",
+        """
+        the a an this that these those he she it they his her its their i we you in on at of and or but for with from by
+        as is was are were be been when where who what which how why if then than after before during while also not no
+        yes there here one two first second
+        """,
+    )
 )
 
 _TOKEN = re.compile(r"[^\W_][\w’'&./-]*")

@@ -11,6 +11,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -918,10 +919,11 @@ def test_rollback_restores_the_saved_graph_byte_for_byte(transform: Any) -> None
 def test_rollback_restores_any_graph_byte_for_byte(graph: KnowledgeGraph, transforms: list[Any]) -> None:
     transforms = [Halves("h"), Want(wanted=[AddNode(Node("w"))]), Pairs("p"), *transforms]
     before = saved(graph)
-    report = apply_transforms(graph, transforms, on_error="skip")
+    with suppress(TransformError):  # a change may not fit the graph; the stages before it stay
+        apply_transforms(graph, transforms, RunConfig(max_retries=0), on_error="skip")
     assert not dangling(graph)
     rollback_transforms(graph, transforms)
-    assert saved(graph) == before, report
+    assert saved(graph) == before
 
 
 def test_rollback_undoes_several_stages_at_once_and_stage_by_stage() -> None:

@@ -13,7 +13,12 @@ from knotwork.gazetteer import STOP_WORDS, Gazetteer
 from knotwork.text import cjk_share, normalise_name
 
 QUESTION_WORDS = frozenset(
-    ["who", "what", "when", "where", "which", "whose", "whom", "how", "why", "is", "are", "was", "were", "did", "do", "does", "in", "on", "at", "of", "the", "a", "an", "if"]
+    re.findall(
+        r"\w+",
+        """
+        who what when where which whose whom how why is are was were did do does in on at of the a an if
+        """,
+    )
 )
 _JOINING = frozenset(["of", "the", "and", "de", "in", "for", "a", "an", "to", "von"]) | {","}
 _WORD = re.compile(r"[\w’'&./()-]+|,")

@@ -30,14 +30,19 @@ Vectors8 = npt.NDArray[np.int8]
 
 _PARENTHESIS = re.compile(r"\s*[(（][^)）]*[)）]$")
 _CALENDAR = frozenset(
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "today", "yesterday", "tomorrow", "year", "years", "month", "months", "week", "weeks", "day", "days", "century", "decade", "season", "s", "st", "nd", "rd", "th", "the", "of", "in", "early", "late", "mid", "ad", "bc", "bce", "ce", "last", "next", "first", "second", "third", "fourth", "fifth"]
+    re.findall(
+        r"\w+",
+        """
+        january february march april may june july august september october november december monday tuesday wednesday
+        thursday friday saturday sunday today yesterday tomorrow year years month months week weeks day days century
+        decade season s st nd rd th the of in early late mid ad bc bce ce last next first second third fourth fifth
+        """,
+    )
 )
 _DATE_NUMBER = re.compile(r"\d{1,2}|1\d\d\d|20\d\d|\d+s")
 _DATE_PART = re.compile(r"[a-z]+|\d+")
 _CJK_DATE = re.compile(r"[\d〇零一二三四五六七八九十百]+(?:年|月|日|世纪|年代)")
 _CJK = re.compile(f"[{CJK}]")
-_DIGIT = re.compile(r"\d")
-PERSON = frozenset({"person"})
 _LONGEST_QUESTION = 2_000  # characters; the rest of a longer one is not read
 _MOST_TERMS = 32  # of a question, for full text
 
@@ -51,14 +56,15 @@ class PassageParameters:
     least_dropped: int = 20  # … unless it is in no more passages than this
     similarity: float = 0.75  # Dice of 3-grams from which a name of the question counts as a known one
     uncased_weight: float = 0.7  # of a name that the question writes without capitals
+    least_named: float = 0.07  # of the passages with such a name's words, the share that must hold it as a name
     seed_sentences: int = 3  # nearest sentences looked at per seed
     bridges_per_seed: int = 6
     bridges: int = 16
     bridge_weight: float = 0.7
     second_questions: int = 8
     prior_weight: float = 0.15  # of a passage's own nearness to the question, against 1 for a rare name in it …
-    peak_weight: float = 0.3  # … and of all passages together, shared out by softmax
-    peak_words: float = 0.15  # part of full text in that softmax; 1 where the question names nothing known
+    peak_weight: float = 0.5  # … and of all passages together, shared out by softmax
+    peak_words: float = 0.25  # part of full text in that softmax; 1 where the question names nothing known
     damping: float = 0.5
     iterations: int = 8
     deep: int = 20  # passages among which the first are chosen for coverage
@@ -76,6 +82,20 @@ class Hit:
     chunk: int
     score: float
     why: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a search found, and what it asked on the way.
+
+    question: (1, d) its unit vector, (0, d) where no embedder can read it; asked: (q, d) those of the second-round
+    questions, or again the question's when there are none; leads: the names the question says or its bridges reach.
+    """
+
+    hits: list[Hit]
+    question: Vectors
+    asked: Vectors
+    leads: frozenset[int] = frozenset()
 
 
 # -- the graph ------------------------------------------------------------------------------------
@@ -307,15 +327,15 @@ def prior_of(cosines: Floats, words: Floats, named: bool, parameters: PassagePar
     together would drown the best one; with it alone the second hop would find nothing. A question that names
     nothing known has the peak alone, and the graph carries it to passages that share names with the best.
     """
-    words = np.where(np.isfinite(words), words, 0.0)
+    words = np.where(np.isfinite(words), words, np.float32(0))
     share = parameters.peak_words if named else 1.0
     peak = share * standardised(words) + parameters.dense_weight * standardised(cosines)
-    peak = np.exp(peak - peak.max())
-    peak *= parameters.peak_weight / peak.sum()
+    peak = np.exp(peak - peak.max()).astype(np.float32)
+    peak *= parameters.peak_weight / float(peak.sum())
     if not named:
-        return peak
+        return np.asarray(peak, np.float32)
     spread = (cosines - cosines.min()) / max(float(cosines.max() - cosines.min()), 1e-9)
-    return parameters.prior_weight * spread + peak
+    return np.asarray(parameters.prior_weight * spread + peak, np.float32)
 
 
 def page_rank(graph: PassageGraph, prior: Floats, mass: Floats, parameters: PassageParameters) -> Floats:
@@ -363,15 +383,10 @@ def choose(
     seen: set[int] = set()
     crossed: set[int | None] = {None}
     while left and len(chosen) < k:
-
-        def gain(i: int) -> float:
-            bonus = parameters.seed_bonus * len(covers[i] - seen) + parameters.bridge_bonus * (
-                bridged[i] not in crossed
-            )
-            return float(log[i]) + spread * bonus
-
-        best = max(left, key=gain)
-        left.remove(best)
+        new_seeds = [len(covers[i] - seen) for i in left]
+        new_bridges = [bridged[i] not in crossed for i in left]
+        bonus = parameters.seed_bonus * np.array(new_seeds) + parameters.bridge_bonus * np.array(new_bridges)
+        best = left.pop(int((log[left] + spread * bonus).argmax()))
         chosen.append(best)
         seen |= covers[best]
         crossed.add(bridged[best])
@@ -391,7 +406,7 @@ def _heaviest(weights: dict[int, float], most: int) -> dict[int, float]:
 def _cosines(rows: Vectors8, question: Floats) -> Floats:
     """Of int8 rows (127 times a unit vector, rounded) with a unit vector."""
     wide = rows.astype(np.float32)
-    return (wide @ question) / np.maximum(np.linalg.norm(wide, axis=1), 1e-9)
+    return np.asarray((wide @ question) / np.maximum(np.linalg.norm(wide, axis=1), 1e-9), np.float32)
 
 
 def standardised(scores: Floats) -> Floats:
@@ -447,23 +462,32 @@ class PassageIndex:
         self, question: str, k: int = 10, mode: Mode = "passages", documents: Collection[str] | None = None
     ) -> list[Hit]:
         """As `search`, without the texts."""
+        return (await self.explore(question, k, mode, documents)).hits
+
+    async def explore(
+        self, question: str, k: int = 10, mode: Mode = "passages", documents: Collection[str] | None = None
+    ) -> Found:
+        """As `hits`, with what was asked on the way."""
         if k < 1:
             raise InputError(f"k is {k}: ask for at least 1 piece of evidence")
         question = question[:_LONGEST_QUESTION]
         allowed = self._allowed(documents)
-        if not question.strip() or not allowed.any():
-            return []
         if mode == "auto":
             mode = await self.mode_for(question, documents)
-        if mode == "passages":
-            return await self._by_graph(question, k, allowed)
-        if mode == "hybrid":
-            return _best(await self._fused(question, allowed), k, "full text and meaning")
+        if mode not in ("passages", "hybrid", "dense", "bm25"):
+            raise InputError(f"no search mode {mode!r}: use auto, passages, hybrid, dense or bm25")
+        vector = await self._vector(question)
+        if not question.strip() or not allowed.any():
+            return Found([], vector, vector)
+        if mode == "passages" and len(vector):
+            return await self._by_graph(question, vector, k, allowed)
+        words = self._full_text(question, allowed)
+        if mode == "bm25" or (mode != "dense" and not len(vector)):
+            return Found(_best(words, k, "full text"), vector, vector)
+        cosines = self._cosines(vector, allowed)
         if mode == "dense":
-            return _best(await self._dense(question, allowed), k, "meaning")
-        if mode == "bm25":
-            return _best(self._full_text(question, allowed), k, "full text")
-        raise InputError(f"no search mode {mode!r}: use auto, passages, hybrid, dense or bm25")
+            return Found(_best(cosines, k, "meaning"), vector, vector)
+        return Found(_best(self._fused(words, cosines, allowed), k, "full text and meaning"), vector, vector)
 
     async def mode_for(self, question: str, documents: Collection[str] | None = None) -> Mode:
         """What "auto" runs: the graph where at least five of the ten best chunks are from short documents, else fusion.
@@ -473,22 +497,27 @@ class PassageIndex:
         best = await self.hits(question, 10, "hybrid", documents)
         return "passages" if sum(bool(self.graph.short[hit.chunk]) for hit in best) >= min(5, len(best)) else "hybrid"
 
-    def people_in(self, text: str) -> frozenset[str]:
-        """The people named in a text, by the last word of their names: "Watson" and "James Watson" are one.
-
-        A name of two words or more whose kind is not known counts as a person's.
-        """
-        found = {
-            self.graph.names[link.entity] for link in self._linker.link(text, 1.0) if not self.graph.dates[link.entity]
-        }
-        people = (
-            name for name in found if self._types.get(name) in PERSON or (not self._types.get(name) and " " in name)
-        )
-        return frozenset(normalise_name(name).rsplit(" ", 1)[-1] for name in people if not _DIGIT.search(name))
+    def names_in(self, row: int) -> list[tuple[int, str, str]]:
+        """(number, name, type) of the names in a sentence, the title's among them where the document is short."""
+        names = _row(self.graph.sentence_names, row).tolist()
+        return [(name, self.graph.names[name], self._types.get(self.graph.names[name], "")) for name in names]
 
     def names_said(self, text: str) -> list[str]:
         """The stretches of a text that are known names, as they stand there."""
-        return [text[link.start : link.end] for link in self._linker.link(text, self.parameters.similarity)]
+        return [text[link.start : link.end] for link in self._links(text)]
+
+    def _links(self, question: str) -> list[Link]:
+        """The known names in a question; not "the double helix" where a memoir of that title is one passage of many."""
+        links = self._linker.link(question, self.parameters.similarity)
+        stems = self.store.stems([question[link.start : link.end] for link in links])
+        counts = self.store.frequencies([stem for found in stems for stem in found])
+        return [
+            link
+            for link, found in zip(links, stems, strict=True)
+            if link.cased
+            or self.graph.frequency[link.entity]
+            >= self.parameters.least_named * min((counts[stem] for stem in found), default=0)
+        ]
 
     # Each of these gives a score for every chunk; -inf where nothing speaks for it.
 
@@ -503,34 +532,33 @@ class PassageIndex:
                 scores[number] = score
         return scores
 
-    async def _dense(self, question: str, allowed: Flags) -> Floats:
-        if self.embedder is None:
+    def _cosines(self, vectors: Vectors, allowed: Flags) -> Floats:
+        """Of each chunk with the nearest of some unit vectors."""
+        if not len(vectors):
             return np.full(len(allowed), -np.inf, np.float32)
-        vector = (await self.embedder.embed([question]))[0]
-        return np.where(allowed, self.passages.vectors @ vector, -np.inf)
+        return np.where(allowed, (self.passages.vectors @ vectors.T).max(axis=1), -np.inf).astype(np.float32)
 
-    async def _fused(self, question: str, allowed: Flags) -> Floats:
-        """z(full text) + w z(cosine), both standardised over all chunks; full text alone where vectors are blind."""
-        words = self._full_text(question, allowed)
-        if self.embedder is None or blind(self.embedder, question):
-            return words
-        cosines = await self._dense(question, allowed)
+    def _fused(self, words: Floats, cosines: Floats, allowed: Flags) -> Floats:
+        """z(full text) + w z(cosine), both standardised over all chunks."""
         found = np.where(np.isfinite(words), words, 0.0)[allowed]
         fused = np.full(len(allowed), -np.inf, np.float32)
         fused[allowed] = standardised(found) + self.parameters.dense_weight * standardised(cosines[allowed])
         return fused
 
-    async def _by_graph(self, question: str, k: int, allowed: Flags) -> list[Hit]:
-        if self.embedder is None or blind(self.embedder, question):
-            return _best(self._full_text(question, allowed), k, "full text")
+    async def _vector(self, question: str) -> Vectors:
+        """(1, d), or (0, d) where no embedder can read the question."""
+        if self.embedder is None or not question.strip() or blind(self.embedder, question):
+            return np.zeros((0, self.passages.vectors.shape[1]), np.float32)
+        return await self.embedder.embed([question])
+
+    async def _by_graph(self, question: str, vector: Vectors, k: int, allowed: Flags) -> Found:
         graph, parameters = self.graph, self.parameters
-        links = self._linker.link(question, parameters.similarity)
+        links = self._links(question)
         seeds = [link.entity for link in links]
-        vector = (await self.embedder.embed([question]))[0]
-        bridges = find_bridges(graph, self.passages.sentence_vectors, vector, seeds, parameters)
+        bridges = find_bridges(graph, self.passages.sentence_vectors, vector[0], seeds, parameters)
         asked = second_questions(question, links, bridges, graph.names, parameters.second_questions)
-        vectors = await self.embedder.embed(asked) if asked else vector[None]
-        cosines = (self.passages.vectors @ vectors.T).max(axis=1)
+        vectors = await self.embedder.embed(asked) if asked and self.embedder is not None else vector
+        cosines = self._cosines(vectors, np.ones(len(allowed), bool))
         prior = prior_of(cosines, self._full_text(question, allowed), bool(seeds), parameters)
         mass = np.zeros(len(graph.idf), np.float32)
         for link in links:
@@ -540,7 +568,8 @@ class PassageIndex:
         scores = page_rank(graph, prior, mass * graph.idf / graph.idf.max(initial=1e-9), parameters)
         scores = np.where(allowed, scores, -np.inf)
         chosen = choose(graph, scores, seeds, bridges, k, parameters)
-        return [Hit(chunk, float(scores[chunk]), self._path(chunk, seeds, bridges)) for chunk in chosen]
+        hits = [Hit(chunk, float(scores[chunk]), self._path(chunk, seeds, bridges)) for chunk in chosen]
+        return Found(hits, vector, vectors, frozenset([*seeds, *bridges.near]))
 
     def _path(self, chunk: int, seeds: Sequence[int], bridges: Bridges) -> str:
         """The names that led to a chunk."""

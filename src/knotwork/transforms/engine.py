@@ -646,7 +646,7 @@ class _Sieve:
                 node = self.kg.get_node_by_id(change.id)
                 if node is not None:
                     self.taken[node.id] = node
-            elif isinstance(change, AddNode):
+            elif isinstance(change, AddNode) and isinstance(change.node, Node):  # else the graph will say so
                 self.gone.discard(change.node.id)
             elif isinstance(change, RemoveRelationship):
                 self.cut.add(change.id)
