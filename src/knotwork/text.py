@@ -23,10 +23,17 @@ _CJK_RUN = re.compile(f"[{CJK}]+")
 
 
 def fold_accents(text: str) -> str:
-    """Latin letters without their accents; other scripts are left as they are."""
+    """Latin, Greek and Cyrillic letters without their accents; other scripts are left as they are."""
     if text.isascii():
         return text
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return "".join(map(_unaccented, text))
+
+
+@lru_cache(maxsize=4096)
+def _unaccented(char: str) -> str:
+    if "\u0590" <= char < "\u1e00" or char >= "\u2000":  # Hangul and kana fall apart into marks that matter
+        return char
+    return "".join(part for part in unicodedata.normalize("NFKD", char) if not unicodedata.combining(part))
 
 
 def normalise_name(name: str) -> str:
@@ -39,10 +46,13 @@ def normalise_name(name: str) -> str:
     """
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name).translate(_QUOTES)
-    name = _SPACE.sub(" ", name).strip(_EDGE)
-    name = _ARTICLE.sub("", _POSSESSIVE.sub("", name))
     # lower, not casefold: "ß" must keep its length class for offset-free comparison with text
-    return fold_accents(name.lower()).strip(_EDGE)
+    name = fold_accents(_SPACE.sub(" ", name).lower())
+    while True:  # what one step lays bare another may take: the form is that of its own form
+        stripped = _ARTICLE.sub("", _POSSESSIVE.sub("", name.strip(_EDGE)))
+        if stripped == name:
+            return name
+        name = stripped
 
 
 def stable_id(*parts: Any) -> str:

@@ -126,13 +126,11 @@ def _mentions(
             mentions.append(_Mention(key, start, end, surface))
     taken = sorted((mention.start, mention.end) for mention in mentions)
     at = 0
-    for first, last in node.get_property("sentences") or [[0, len(text)]]:
-        for start, end, key in known.find(text[first:last]):
-            start, end = first + start, first + end
-            while at < len(taken) and taken[at][1] <= start:
-                at += 1
-            if at == len(taken) or taken[at][0] >= end:
-                mentions.append(_Mention(key, start, end, text[start:end]))
+    for start, end, key in known.find(text):
+        while at < len(taken) and taken[at][1] <= start:
+            at += 1
+        if at == len(taken) or taken[at][0] >= end:
+            mentions.append(_Mention(key, start, end, text[start:end]))
     mentions.sort(key=lambda mention: (mention.start, mention.end))
     return mentions
 
