@@ -21,9 +21,12 @@ from knotwork.settings import Settings
 FAST = Settings(profile="fast")
 
 TEXTS = {
-    "crick.md": "# Francis Crick\n\nFrancis Crick was a physicist. Francis Crick worked with James Watson at the Cavendish Laboratory.\n",
-    "watson.md": "# James Watson\n\nJames Watson came from Chicago. James Watson met Francis Crick in Cambridge in 1951.\n",
-    "wilkins.md": "# Maurice Wilkins\n\nMaurice Wilkins worked at King's College London. Maurice Wilkins shared the Nobel Prize in 1962.\n",
+    "crick.md": "# Francis Crick\n\nFrancis Crick was a physicist. "
+    "Francis Crick worked with James Watson at the Cavendish Laboratory.\n",
+    "watson.md": "# James Watson\n\nJames Watson came from Chicago. "
+    "James Watson met Francis Crick in Cambridge in 1951.\n",
+    "wilkins.md": "# Maurice Wilkins\n\nMaurice Wilkins worked at King's College London. "
+    "Maurice Wilkins shared the Nobel Prize in 1962.\n",
 }
 
 
@@ -228,7 +231,8 @@ RUN = textwrap.dedent(
 def test_killed_at_any_moment_and_run_again_the_index_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
     names = [f"Person{chr(65 + i)} Smith{chr(65 + i)}" for i in range(20)]
     texts = {
-        f"{i:02}.md": f"# {name}\n\n{name} met {names[(i * 7 + 1) % 20]} in Paris in 19{i + 10}. {name} wrote to {names[i - 1]}.\n"
+        f"{i:02}.md": f"# {name}\n\n{name} met {names[(i * 7 + 1) % 20]} in Paris in 19{i + 10}. "
+        f"{name} wrote to {names[i - 1]}.\n"
         for i, name in enumerate(names)
     }
     docs = folder(tmp_path / "docs", texts)

@@ -246,7 +246,7 @@ def relationship_id(type: str, source: NodeId, target: NodeId, properties: Mappi
     """The id of a relationship that was given none. Raises GraphError for properties that have no JSON form."""
     said = f"{_told(type)}{_told(source)}{_told(target)}"
     for key in sorted(properties):
-        said = f"{said}{_told(key)}{_told(properties[key])}"
+        said = f"{said}{len(key)}:{key}{_told(properties[key])}"
     return blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 

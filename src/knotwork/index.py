@@ -257,8 +257,8 @@ class Index:
         embedder = make_embedder(asked)
         if made_with and embedder.name != made_with:
             raise StoreMismatch(
-                f"{self._store.path} holds vectors of {made_with}, which {embedder.name} cannot be compared with: open it "
-                "with the embedder it was made with, or index into another directory"
+                f"{self._store.path} holds vectors of {made_with}, which {embedder.name} cannot be compared with: open "
+                "it with the embedder it was made with, or index into another directory"
             )
         return embedder
 

@@ -734,7 +734,8 @@ def test_the_loaders_load_no_heavy_library() -> None:
 
 
 def test_an_e_book_s_licence_is_in_the_text_but_not_in_the_body(tmp_path: Path) -> None:
-    text = "Header\n*** START OF THE PROJECT GUTENBERG EBOOK MOBY ***\nCall me.\n*** END OF THE PROJECT GUTENBERG EBOOK MOBY ***\nLicence\n"
+    frame = "*** {} OF THE PROJECT GUTENBERG EBOOK MOBY ***\n"
+    text = f"Header\n{frame.format('START')}Call me.\n{frame.format('END')}Licence\n"
     (tmp_path / "book.txt").write_text(text, encoding="utf-8", newline="")
     (document,) = read(find(tmp_path / "book.txt")[0])  # type: ignore[arg-type]
     assert document.text == text

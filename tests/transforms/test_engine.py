@@ -12,6 +12,7 @@ import threading
 import warnings
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,8 +105,7 @@ class Pairs(RelationshipBuilder):
     type: str = "pair"
 
     async def transform(self, kg: KnowledgeGraph) -> list[Relationship]:
-        nodes = list(kg.nodes)
-        return [Relationship(self.type, one, other) for one, other in zip(nodes, nodes[1:], strict=False)]
+        return [Relationship(self.type, one, other) for one, other in pairwise(kg.nodes)]
 
 
 @dataclass
@@ -547,7 +547,7 @@ def test_a_listener_that_refuses_a_stage_is_heard_as_it_is_and_the_results_are_k
 
     graph.subscribe(store)
     before = saved(graph)
-    with pytest.raises(OSError, match="^disk full"):
+    with pytest.raises(OSError, match=r"^disk full"):
         apply_transforms(graph, mark)
     assert saved(graph) == before
     full = False
@@ -987,7 +987,7 @@ def test_rollback_of_a_graph_changed_by_hand_since_fails_whole_and_says_so() -> 
     apply_transforms(graph, mark)
     graph.remove_node(graph.nodes[0])
     before = saved(graph)
-    with pytest.raises(InputError, match="changed by hand since.*node 1"):
+    with pytest.raises(InputError, match=r"changed by hand since.*node 1"):
         rollback_transforms(graph, mark)
     assert saved(graph) == before
 

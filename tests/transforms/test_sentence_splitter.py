@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,7 +32,7 @@ def test_with_overlap_the_chunks_cover_the_text_and_go_forward(text: str, size: 
         assert start <= at < end or not text
         at = end
     assert at == len(text)
-    assert all(one[0] < other[0] for one, other in zip(spans, spans[1:], strict=False))
+    assert all(one[0] < other[0] for one, other in itertools.pairwise(spans))
 
 
 def document(text: str, **properties: object) -> KnowledgeGraph:

@@ -58,8 +58,8 @@ def read(found: Found) -> list[Document | Skipped]:
     `source` is the path below the folder, for items with the place behind it ("news.csv#row 12", "items.json#item 3",
     "log.jsonl#line 7"; counted from 1, a csv header not counted). An id is the item's own, or comes from path and text,
     so that an item inserted before others doesn't rename them. `metadata` holds `path`, `kind`, an item's other
-    fields, and, where the text was not plain UTF-8, its `encoding` and how many bad characters were `replaced`; `body`, the spans
-    of the text that are worth indexing, where it has a frame (an e-book's licence).
+    fields, and, where the text was not plain UTF-8, its `encoding` and how many bad characters were `replaced`;
+    `body`, the spans of the text that are worth indexing, where it has a frame (an e-book's licence).
     """
     kind, load = KINDS.get(found.path.suffix.lower(), _OTHER)
     items: list[Document | Skipped] = []

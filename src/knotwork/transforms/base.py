@@ -64,7 +64,11 @@ class Call:
     """One unit of work: the unit of timeout, retry and progress. `nodes` is empty for work on the whole graph."""
 
     nodes: tuple[Node, ...]
-    run: Callable[[], Coroutine[Any, Any, Any]]
+    function: Callable[..., Coroutine[Any, Any, Any]]
+    """Called with the nodes."""
+
+    def run(self) -> Coroutine[Any, Any, Any]:
+        return self.function(*self.nodes)
 
     @property
     def node_id(self) -> NodeId | None:
@@ -197,8 +201,7 @@ class Extractor(BaseGraphTransformation):
         ]
         if type(self).extract_many is not Extractor.extract_many:
             for start in range(0, len(todo), self.batch_size):
-                batch = tuple(todo[start : start + self.batch_size])
-                yield Call(batch, lambda batch=batch: self._many(batch))  # type: ignore[misc]
+                yield Call(tuple(todo[start : start + self.batch_size]), self._many)
             return
         extract = in_coroutine(self.extract)
 
@@ -206,9 +209,9 @@ class Extractor(BaseGraphTransformation):
             return [_pair(await extract(node))]
 
         for node in todo:
-            yield Call((node,), lambda node=node: one(node))  # type: ignore[misc]
+            yield Call((node,), one)
 
-    async def _many(self, nodes: Sequence[Node]) -> list[tuple[str, Any]]:
+    async def _many(self, *nodes: Node) -> list[tuple[str, Any]]:
         pairs = [_pair(pair) for pair in await in_coroutine(self.extract_many)(nodes)]
         if len(pairs) != len(nodes):
             raise TypeError(f"extract_many returned {len(pairs)} pairs for {len(nodes)} nodes")
@@ -271,7 +274,7 @@ class Splitter(BaseGraphTransformation):
 
         for node in kg.nodes:
             if node.id not in done and self.filter_nodes(node):
-                yield Call((node,), lambda node=node: one(node))  # type: ignore[misc]
+                yield Call((node,), one)
 
     def changes_from(self, kg: KnowledgeGraph, results: Results) -> list[Change]:
         made: list[Change] = []
@@ -332,7 +335,7 @@ class NodeFilter(BaseGraphTransformation):
         ask = in_coroutine(self.custom_filter)
         for node in kg.nodes:
             if node.id not in done and self.filter_nodes(node):
-                yield Call((node,), lambda node=node: ask(node, kg))  # type: ignore[misc]
+                yield Call((node,), lambda node: ask(node, kg))
 
     def changes_from(self, kg: KnowledgeGraph, results: Results) -> list[Change]:
         flagged = {node.id: node for call, remove in results if remove for node in call.nodes}

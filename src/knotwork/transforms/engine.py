@@ -281,19 +281,18 @@ class _Member:
         self.copy: _Copy | None = _Copy(transform, kg) if _writes_itself(transform) else None
         self.calls: list[Call] = self.copy.calls if self.copy else list(transform.calls_on(kg))
         self.results: dict[int, Any] = {}
-        self.done: tuple[Node, ...] = ()
+        self.done: tuple[Node, ...] = ()  # nodes to be remembered as dealt with
         self.cached = self.failed = self.dropped = 0
 
     def finished(self) -> Results:
         return [(self.calls[at], self.results[at]) for at in sorted(self.results)]
 
     def changes(self) -> list[Change]:
+        results = self.finished()
         if self.copy is not None:
-            return self.copy.changes([written for _, written in self.finished()])
-        return self.transform.changes_from(self.kg, self.finished())
-
-    def settled(self) -> list[Node]:
-        return [] if self.copy is not None else self.transform.settled_by(self.finished())
+            return self.copy.changes([written for _, written in results])
+        self.done = tuple(self.transform.settled_by(results))
+        return self.transform.changes_from(self.kg, results)
 
     def keys(self) -> Iterator[_Key]:
         """What each call is known by at the next try: its nodes, and the how manieth of these nodes it is."""
@@ -323,7 +322,7 @@ class _Copy:
             self.graph = transform.filter(kg).copy(deep=True)
             self.plan = [in_coroutine(transform.transform)(self.graph)]
         self.before = {node.id: dict(node.properties) for node in kg.nodes}
-        self.calls = [Call((), lambda work=work: self._record(work)) for work in self.plan]  # type: ignore[misc]
+        self.calls = [Call((), lambda work=work: self._record(work)) for work in self.plan]
 
     def close(self) -> None:
         """Coroutines that were never begun would complain of it."""
@@ -550,7 +549,6 @@ class _StageRun:
         for member in self.members:
             with _blaming(member.transform):
                 changes = member.changes()
-                member.done = tuple(member.settled())
             mine = [change for change in changes if not sieve.too_late(change)]
             member.dropped = len(changes) - len(mine)
             if len(self.members) > 1:

@@ -105,8 +105,7 @@ def _resolve(kg: KnowledgeGraph) -> list[Change]:
 
 
 def _instances(node: Node) -> Iterator[tuple[str, int, int, str]]:
-    for surface, start, end, kind in node.get_property("elements")["names"]:
-        yield surface, start, end, kind
+    yield from node.get_property("elements")["names"]
 
 
 def _bare_title(node: Node) -> str:

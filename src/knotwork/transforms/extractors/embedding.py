@@ -69,7 +69,10 @@ class PassageEmbeddingExtractor(EmbeddingExtractor):
 
 @dataclass
 class SentenceEmbeddingExtractor(EmbeddingExtractor):
-    """The vectors of a chunk's sentences, each read with the title: (sentences, dimension) int8, 127 times the unit vector."""
+    """The vectors of a chunk's sentences, each read with the title.
+
+    (sentences, dimension) int8, 127 times the unit vector, rounded.
+    """
 
     property_name: str = "sentence_embeddings"
     batch_size: ClassVar[int] = 64

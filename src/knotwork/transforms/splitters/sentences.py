@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,8 @@ class SentenceSplitter(Splitter):
         super().__post_init__()
         if self.chunk_size < 1 or not 0 <= self.chunk_overlap < self.chunk_size:
             raise InputError(
-                f"chunk_size must be at least 1 and chunk_overlap in [0, chunk_size), not {self.chunk_size} and {self.chunk_overlap}"
+                "chunk_size must be at least 1 and chunk_overlap in [0, chunk_size), "
+                f"not {self.chunk_size} and {self.chunk_overlap}"
             )
 
     async def split(self, node: Node) -> tuple[list[Node], list[Relationship]]:
@@ -152,7 +154,7 @@ def chunk_nodes(parent: Node, text: str, spans: Sequence[Span]) -> tuple[list[No
             )
         )
     links = [Relationship("child", parent, node) for node in nodes]
-    links += [Relationship("next", one, other) for one, other in zip(nodes, nodes[1:], strict=False)]
+    links += [Relationship("next", one, other) for one, other in itertools.pairwise(nodes)]
     return nodes, links
 
 
