@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("models/",),
     ("transforms.base",),
     ("transforms.engine",),
-    ("loaders.files", "search.evidence"),  # what the stages of one folder share
+    ("loaders.files", "search.evidence", "search.sparse"),  # what the stages of one folder share
     ("loaders.encoding", "search.linking"),
     ("loaders.documents",),
     ("transforms/*", "loaders/*", "stores/*", "search/*"),  # they meet in the graph

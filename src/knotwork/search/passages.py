@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from knotwork.gazetteer import STOP_WORDS
 from knotwork.protocols import DocumentRecord, Embedder, Passages, Store, Vectors
 from knotwork.search.evidence import Evidence
 from knotwork.search.linking import QUESTION_WORDS, Link, Linker
+from knotwork.search.sparse import Rows, by_row
 from knotwork.text import CJK, language_of, normalise_name, search_terms
 
 Mode = Literal["auto", "passages", "hybrid", "dense", "bm25"]
@@ -115,10 +116,10 @@ class PassageGraph:
     idf: Floats  # (m,) ln(1 + n / frequency)
     own: npt.NDArray[np.int64]  # (n,) the name that a passage is about, -1 for none
     short: Flags  # (n,) whether the passage's document is short
-    passage_names: Any  # (n, m) csr
-    name_passages: Any  # (m, n) csr
-    sentence_names: Any  # (s, m) csr of ones
-    name_sentences: Any  # (m, s) csr
+    passage_names: Rows  # (n, m)
+    name_passages: Rows  # (m, n)
+    sentence_names: Rows  # (s, m) of ones
+    name_sentences: Rows  # (m, s)
     passage_weight: Floats  # (n,) sums of the edges
     name_weight: Floats  # (m,)
 
@@ -127,8 +128,6 @@ def build_graph(
     passages: Passages, sources: Mapping[str, str] | None = None, parameters: PassageParameters = PassageParameters()
 ) -> PassageGraph:
     """The graph of an index. `sources` (of documents, by id) tell a title that is only a file's name."""
-    from scipy.sparse import csr_matrix
-
     n, s = len(passages.chunk_ids), len(passages.sentence_chunks)
     keys, names, entities, dates = _vocabulary(passages)
     own = _own_names(passages, sources or {}, keys, names, entities)
@@ -145,12 +144,13 @@ def build_graph(
 
     row, column, count = _counted([np.arange(n), chunks], [own, mentioned])
     weight = 1 + np.log(count) + (parameters.title_weight - 1) * (short[row] & (own[row] == column))
-    by_passage = csr_matrix(((weight * idf[column]).astype(np.float32), (row, column)), shape=(n, m))
+    edges = (weight * idf[column]).astype(np.float32)
+    passage_names, name_passages = by_row(row, column, edges, n), by_row(column, row, edges, m)
     # Every sentence of a short document is about what its title names; those of a book are about many things.
     about = np.where(short, own, -1)[passages.sentence_chunks]
     said = np.where(sentences >= 0, mentioned, -1)
     row, column, _ = _counted([np.arange(s), sentences], [about, said])
-    by_sentence = csr_matrix((np.ones(len(row), np.float32), (row, column)), shape=(s, m))
+    ones = np.ones(len(row), np.float32)
     kept_names = [name for name, keep in zip(names, kept, strict=True) if keep]
     return PassageGraph(
         names=kept_names,
@@ -161,12 +161,12 @@ def build_graph(
         idf=idf,
         own=own,
         short=short,
-        passage_names=by_passage,
-        name_passages=by_passage.T.tocsr(),
-        sentence_names=by_sentence,
-        name_sentences=by_sentence.T.tocsr(),
-        passage_weight=np.maximum(np.asarray(by_passage.sum(axis=1)).ravel(), 1e-9),
-        name_weight=np.maximum(np.asarray(by_passage.sum(axis=0)).ravel(), 1e-9),
+        passage_names=passage_names,
+        name_passages=name_passages,
+        sentence_names=by_row(row, column, ones, s),
+        name_sentences=by_row(column, row, ones, m),
+        passage_weight=np.maximum(passage_names.sums(), 1e-9),
+        name_weight=np.maximum(name_passages.sums(), 1e-9),
     )
 
 
@@ -292,12 +292,12 @@ def find_bridges(
     origin: dict[int, int] = {}
     for seed in seeds:
         reached: dict[int, float] = {}
-        rows = _row(graph.name_sentences, seed)
+        rows = graph.name_sentences.row(seed)
         cosines = _cosines(sentences[rows], question)
         for best in np.argsort(-cosines, kind="stable")[: parameters.seed_sentences]:
             if cosines[best] <= 0:
                 break
-            for name in _row(graph.sentence_names, rows[best]):
+            for name in graph.sentence_names.row(rows[best]):
                 if name not in seeds and not graph.dates[name]:
                     reached[name] = reached.get(name, 0.0) + float(cosines[best])
                     origin.setdefault(name, seed)
@@ -349,8 +349,8 @@ def page_rank(graph: PassageGraph, prior: Floats, mass: Floats, parameters: Pass
     d, passages, names = parameters.damping, prior, mass
     for _ in range(parameters.iterations):
         passages, names = (
-            d * (graph.passage_names @ (names / graph.name_weight)) + (1 - d) * prior,
-            d * (graph.name_passages @ (passages / graph.passage_weight)) + (1 - d) * mass,
+            d * (graph.passage_names.times(names / graph.name_weight)) + (1 - d) * prior,
+            d * (graph.name_passages.times(passages / graph.passage_weight)) + (1 - d) * mass,
         )
     return passages
 
@@ -373,7 +373,7 @@ def choose(
     homes = {seed for seed in wanted if (graph.own == seed).any()}
     covers = []
     for passage in ranked[:deep]:
-        said = set(_row(graph.passage_names, passage).tolist())
+        said = set(graph.passage_names.row(passage).tolist())
         covers.append({s for s in wanted if graph.own[passage] == s or (s not in homes and s in said)})
     bridged = [
         bridges.seed[own] if (own := int(graph.own[passage])) in bridges.onward else None for passage in ranked[:deep]
@@ -391,12 +391,6 @@ def choose(
         seen |= covers[best]
         crossed.add(bridged[best])
     return [ranked[i] for i in [*chosen, *left, *range(deep, len(ranked))]][:k]
-
-
-def _row(matrix: Any, row: int) -> npt.NDArray[np.int32]:
-    """The columns that a row of a csr matrix holds."""
-    columns: npt.NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return columns
 
 
 def _heaviest(weights: dict[int, float], most: int) -> dict[int, float]:
@@ -499,7 +493,7 @@ class PassageIndex:
 
     def names_in(self, row: int) -> list[tuple[int, str, str]]:
         """(number, name, type) of the names in a sentence, the title's among them where the document is short."""
-        names = _row(self.graph.sentence_names, row).tolist()
+        names = self.graph.sentence_names.row(row).tolist()
         return [(name, self.graph.names[name], self._types.get(self.graph.names[name], "")) for name in names]
 
     def names_said(self, text: str) -> list[str]:
@@ -574,7 +568,7 @@ class PassageIndex:
     def _path(self, chunk: int, seeds: Sequence[int], bridges: Bridges) -> str:
         """The names that led to a chunk."""
         names = self.graph.names
-        said = set(_row(self.graph.passage_names, chunk).tolist())
+        said = set(self.graph.passage_names.row(chunk).tolist())
         own = int(self.graph.own[chunk])
         named = [names[seed] for seed in seeds if seed in said]
         bridge = own if own in bridges.near else next((name for name in bridges.near if name in said), None)
