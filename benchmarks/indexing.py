@@ -111,7 +111,7 @@ def imports() -> dict[str, float]:
         "bare_python_s": best("-c", "pass"),
         "import_knotwork_s": best("-c", "import knotwork"),
         "import_Index_s": best("-c", "from knotwork import Index"),
-        "knotwork_help_s": best("-m", "knotwork.cli", "--help"),
+        "knotwork_help_s": best("-m", "knotwork", "--help"),
     }
 
 

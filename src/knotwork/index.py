@@ -44,6 +44,9 @@ log = logging.getLogger("knotwork")
 OFFLINE = {"wordllama-256": "fast", "minilm-l6-v2-int8": "nlp"}
 """Which name makes the offline embedder that an index records."""
 
+POOLED = {"minilm-l6-v2-int8"}
+"""Embedders so slow that passages take the mean of their sentences' vectors (docs/decisions/0005)."""
+
 BATCH = 100_000
 """Characters of documents that are worked on, and made durable, together."""
 
@@ -159,6 +162,7 @@ class Index:
                 splitter=splitter,
                 chunk_size=self._settings.chunk_size,
                 chunk_overlap=self._settings.chunk_overlap,
+                pooled=embedder is not None and embedder.name in POOLED,
             )
             failed: list[Skipped] = []
             done = 0

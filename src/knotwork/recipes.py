@@ -9,7 +9,11 @@ from knotwork.transforms.base import Splitter
 from knotwork.transforms.communities import CommunityBuilder
 from knotwork.transforms.engine import Parallel, Stage
 from knotwork.transforms.entities import EntityResolver
-from knotwork.transforms.extractors.embedding import PassageEmbeddingExtractor, SentenceEmbeddingExtractor
+from knotwork.transforms.extractors.embedding import (
+    PassageEmbeddingExtractor,
+    PooledEmbeddingExtractor,
+    SentenceEmbeddingExtractor,
+)
 from knotwork.transforms.extractors.offline import OfflineExtractor, SentenceExtractor
 from knotwork.transforms.reports import CommunityReporter
 from knotwork.transforms.splitters.sentences import SentenceSplitter
@@ -30,18 +34,23 @@ def document_transforms(
     splitter: Splitter | None = None,
     chunk_size: int = 256,
     chunk_overlap: int = 0,
+    pooled: bool = False,
 ) -> list[Stage]:
     """What is done to each document by itself: chunks, their element instances and vectors.
 
-    embedder None: no vectors; questions are then answered by full text and the graph alone.
+    embedder None: no vectors; questions are then answered by full text and the graph alone. pooled: passages get the
+    mean of their sentences' vectors, at half the embedding's cost.
     """
     cut = splitter or SentenceSplitter(filter_nodes=_is_document, chunk_size=chunk_size, chunk_overlap=chunk_overlap)
-    read = [SentenceExtractor(filter_nodes=_is_chunk), OfflineExtractor(filter_nodes=_is_chunk, profile=profile)]
+    sentences = SentenceExtractor(filter_nodes=_is_chunk)
+    elements = OfflineExtractor(filter_nodes=_is_chunk, profile=profile)
     if embedder is None:
-        return [cut, Parallel(*read)]
-    passages = PassageEmbeddingExtractor(filter_nodes=_is_chunk, embedding_model=embedder)
-    sentences = SentenceEmbeddingExtractor(filter_nodes=_is_chunk, embedding_model=embedder)
-    return [cut, Parallel(*read, passages), sentences]
+        return [cut, sentences, elements]
+    of_sentences = SentenceEmbeddingExtractor(filter_nodes=_is_chunk, embedding_model=embedder)
+    if pooled:
+        return [cut, sentences, Parallel(elements, of_sentences), PooledEmbeddingExtractor(filter_nodes=_is_chunk)]
+    of_passages = PassageEmbeddingExtractor(filter_nodes=_is_chunk, embedding_model=embedder)
+    return [cut, sentences, Parallel(elements, of_sentences, of_passages)]
 
 
 def corpus_transforms(*, max_cluster_size: int = 10, seed: int = 42) -> list[Stage]:
@@ -56,13 +65,19 @@ def graphrag_transforms(
     splitter: Splitter | None = None,
     chunk_size: int = 256,
     chunk_overlap: int = 0,
+    pooled: bool = False,
     max_cluster_size: int = 10,
     seed: int = 42,
 ) -> list[Stage]:
     """The whole Graph-RAG pipeline on a graph of DOCUMENT nodes with `page_content`."""
     return [
         *document_transforms(
-            profile=profile, embedder=embedder, splitter=splitter, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+            profile=profile,
+            embedder=embedder,
+            splitter=splitter,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            pooled=pooled,
         ),
         *corpus_transforms(max_cluster_size=max_cluster_size, seed=seed),
     ]

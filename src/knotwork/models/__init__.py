@@ -13,7 +13,7 @@ from knotwork.errors import ModelError
 from knotwork.models.offline import MiniLMEmbedder, StaticEmbedder, minilm_available, static_available, unit_rows
 from knotwork.protocols import Embedder, Vectors
 
-__all__ = ["Embedder", "embedder", "offline_available"]
+__all__ = ["Embedder", "embedder", "offline_available", "unit_rows"]
 
 
 def offline_available() -> bool:

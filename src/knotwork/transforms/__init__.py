@@ -15,6 +15,7 @@ from knotwork.transforms.entities import EntityResolver
 from knotwork.transforms.extractors.embedding import (
     EmbeddingExtractor,
     PassageEmbeddingExtractor,
+    PooledEmbeddingExtractor,
     SentenceEmbeddingExtractor,
 )
 from knotwork.transforms.extractors.offline import OfflineExtractor, SentenceExtractor
@@ -33,6 +34,7 @@ __all__ = [
     "OfflineExtractor",
     "Parallel",
     "PassageEmbeddingExtractor",
+    "PooledEmbeddingExtractor",
     "RelationshipBuilder",
     "RunConfig",
     "SentenceEmbeddingExtractor",

@@ -92,7 +92,16 @@ def _leiden(members: list[str], edges: list[Edge], seed: int) -> list[list[str]]
     if edges:
         from graspologic_native import leiden
 
-        _, found = leiden(edges=edges, resolution=1.0, randomness=0.001, iterations=2, use_modularity=True, seed=seed)
+        _, found = leiden(
+            edges=edges,
+            starting_communities=None,
+            resolution=1.0,
+            randomness=0.001,
+            iterations=2,
+            use_modularity=True,
+            seed=seed,
+            trials=1,
+        )
         for member in members:
             parts[found.get(member, member)].append(member)
     else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from knotwork.errors import InputError
 from knotwork.graph import Node
-from knotwork.models import embedder
+from knotwork.models import embedder, unit_rows
 from knotwork.protocols import Embedder
 from knotwork.transforms.base import Extractor
 
@@ -94,6 +94,26 @@ class SentenceEmbeddingExtractor(EmbeddingExtractor):
         vectors = np.rint(127 * await self._embed(texts)).astype(np.int8) if texts else np.zeros((0, 0), np.int8)
         rows = np.split(vectors, np.cumsum(counts)[:-1])
         return [(self.property_name, part.copy() if len(part) else None) for part in rows]
+
+
+@dataclass
+class PooledEmbeddingExtractor(Extractor):
+    """The vector of a passage as the mean of its sentences' vectors, weighted by their lengths in characters.
+
+    It costs nothing beside `SentenceEmbeddingExtractor`, whose vectors it reads; docs/decisions/0005 has what it loses.
+    """
+
+    property_name: str = "embedding"
+
+    reads: ClassVar[frozenset[str]] = frozenset({"sentences", "sentence_embeddings"})
+
+    async def extract(self, node: Node) -> tuple[str, Any]:
+        rows, spans = node.get_property("sentence_embeddings"), node.get_property("sentences")
+        if rows is None or not spans:
+            return self.property_name, None
+        lengths = np.array([end - start for start, end in spans], np.float32)
+        mean = lengths @ unit_rows(rows.astype(np.float32))
+        return self.property_name, unit_rows(mean[None])[0]
 
 
 def heading_of(node: Node) -> str:

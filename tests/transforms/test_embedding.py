@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from knotwork import KnowledgeGraph, Node, NodeType, apply_transforms
+from knotwork.transforms import (
+    EmbeddingExtractor,
+    PassageEmbeddingExtractor,
+    PooledEmbeddingExtractor,
+    SentenceEmbeddingExtractor,
+    SentenceExtractor,
+)
+
+
+class Letters:
+    """Vectors that count a, b and c; remembers what it was asked."""
+
+    name, dimension = "letters", 3
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        self.asked += texts
+        rows = np.array([[text.count(letter) for letter in "abc"] for text in texts], np.float32)
+        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def chunks(*texts: Any, **properties: Any) -> KnowledgeGraph:
+    return KnowledgeGraph(
+        Node(at, {"page_content": text, **properties}, NodeType.CHUNK) for at, text in enumerate(texts)
+    )
+
+
+def test_equal_texts_are_embedded_once_and_blank_ones_not_at_all() -> None:
+    model, kg = Letters(), chunks("aa", "b", "aa", " ", None)
+    apply_transforms(kg, EmbeddingExtractor(embedding_model=model))
+    assert model.asked == ["aa", "b"]
+    assert [node.get_property("embedding") is not None for node in kg.nodes] == [True, True, True, False, False]
+    assert apply_transforms(kg, EmbeddingExtractor(embedding_model=model)).stages[0].done == 0
+
+
+def test_a_property_that_is_no_text_is_an_error_naming_node_property_and_type() -> None:
+    with pytest.raises(ValueError, match=r"node 0: property 'page_content' is list"):
+        apply_transforms(chunks(["a"]), EmbeddingExtractor(embedding_model=Letters()))
+
+
+def test_a_passage_and_its_sentences_are_read_with_the_title() -> None:
+    model, kg = Letters(), chunks("aa is here. bb is there.", title="Cc", headings=["Top", "Sub"])
+    apply_transforms(kg, [SentenceExtractor(), SentenceEmbeddingExtractor(embedding_model=model)])
+    assert model.asked == ["Cc: aa is here.", "Cc: bb is there."]
+    rows = kg.nodes[0].get_property("sentence_embeddings")
+    assert rows.dtype == np.int8
+    assert rows.shape == (2, 3)
+    apply_transforms(kg, PassageEmbeddingExtractor(embedding_model=model))
+    assert model.asked[-1] == "Cc. Sub. aa is here. bb is there."
+
+
+def test_a_pooled_vector_is_the_mean_of_the_sentences_by_their_lengths_and_of_length_one() -> None:
+    kg = chunks("aaaaaaaaa aaaaaaaa. b.")
+    apply_transforms(
+        kg, [SentenceExtractor(), SentenceEmbeddingExtractor(embedding_model=Letters()), PooledEmbeddingExtractor()]
+    )
+    spans = kg.nodes[0].get_property("sentences")
+    vector = kg.nodes[0].get_property("embedding")
+    assert np.isclose(np.linalg.norm(vector), 1)
+    assert np.isclose(vector[0] / vector[1], (spans[0][1] - spans[0][0]) / (spans[1][1] - spans[1][0]))
+
+
+def test_a_chunk_without_text_gets_no_pooled_vector() -> None:
+    kg = chunks(" ")
+    apply_transforms(
+        kg, [SentenceExtractor(), SentenceEmbeddingExtractor(embedding_model=Letters()), PooledEmbeddingExtractor()]
+    )
+    assert kg.nodes[0].get_property("embedding") is None
