@@ -262,3 +262,31 @@ def test_killed_at_any_moment_and_run_again_the_index_is_that_of_an_undisturbed_
         with Index.open(tmp_path / kb, settings=FAST) as index:
             assert index.status().complete
             assert not index.check()
+
+
+def test_a_key_in_the_environment_sends_nothing_anywhere(tmp_path: Path) -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0.2)
+        here = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        keys = {name: "sk-never-to-be-sent" for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN")}
+        ways = {name: here for name in ("OPENAI_BASE_URL", "OLLAMA_HOST", "HTTP_PROXY", "HTTPS_PROXY", "HF_ENDPOINT")}
+        ask = (
+            "import sys; from knotwork import Index\n"
+            "with Index.open(sys.argv[1]) as index:\n"
+            "    index.add(sys.argv[2]); print(index.ask('Where did Maurice Wilkins work?'))"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", ask, str(tmp_path / "kb"), str(folder(tmp_path / "docs"))],
+            env=os.environ | keys | ways,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert "King's College" in done.stdout
+        with pytest.raises(TimeoutError):
+            listener.accept()
+    for file in (tmp_path / "kb").iterdir():
+        assert b"sk-never-to-be-sent" not in file.read_bytes()
