@@ -10,12 +10,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from knotwork import Document, Index, KnowledgeGraph, NodeType
-from knotwork.errors import InputError, LoadError, StoreError, StoreMismatch
+from knotwork.errors import InputError, KnotworkError, LoadError, StoreError, StoreMismatch
 from knotwork.settings import Settings
 
 FAST = Settings(profile="fast")
@@ -145,6 +146,38 @@ def test_two_documents_of_one_id_are_not_mixed_up(tmp_path: Path) -> None:
         assert "'x'" in report.skipped[0].reason
 
 
+def test_a_document_that_cannot_be_kept_is_left_out_with_a_reason_and_the_rest_goes_on(tmp_path: Path) -> None:
+    bad = [
+        Document("Text here.", id="object", metadata={"x": object()}),
+        Document("Text here.", id="nan", metadata={"x": float("nan")}),
+        Document(None, id="none"),  # type: ignore[arg-type]
+        Document(" \n", id="blank"),
+    ]
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        report = index.add([*bad, Document("Text here.", id=5), Document("A lone \ud800 surrogate.", id="s")])  # type: ignore[arg-type]
+        assert report.added == 2
+        assert [skip.what for skip in report.skipped] == ["object", "nan", "none", "blank"]
+        assert {document.id for document in index.documents} == {"5", "s"}
+        assert not index.check()
+
+
+def test_a_damaged_index_never_ends_in_a_foreign_error(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=FAST) as index:
+        index.add(folder(tmp_path / "docs"))
+    file = tmp_path / "kb" / "index.db"
+    whole = file.read_bytes()
+    dice = random.Random(3)
+    for _ in range(30):
+        damaged = bytearray(whole)
+        for _ in range(100):
+            damaged[dice.randrange(4096, len(whole))] ^= 255
+        file.write_bytes(damaged)
+        # either the damage lies where nothing was read, or it is told; never a foreign error
+        with suppress(KnotworkError), Index.open(tmp_path / "kb", settings=FAST) as index:
+            index.ask("Where did Maurice Wilkins work?")
+            index.graph  # noqa: B018
+
+
 def test_a_path_that_does_not_exist_is_an_error_and_leaves_no_index(tmp_path: Path) -> None:
     with Index.open(tmp_path / "kb", settings=FAST) as index, pytest.raises(LoadError, match="nowhere"):
         index.add(tmp_path / "nowhere")
@@ -153,6 +186,9 @@ def test_a_path_that_does_not_exist_is_an_error_and_leaves_no_index(tmp_path: Pa
 def test_something_that_is_no_document_is_refused(tmp_path: Path) -> None:
     with Index.open(tmp_path / "kb", settings=FAST) as index, pytest.raises(InputError, match="int"):
         index.add([3])  # type: ignore[list-item]
+    for nothing in (None, b"bytes", 3):
+        with Index.open(tmp_path / "kb", settings=FAST) as index, pytest.raises(InputError, match="can be indexed"):
+            index.add(nothing)  # type: ignore[arg-type]
 
 
 def test_asking_an_index_that_is_not_there_says_how_to_make_one(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from knotwork import loaders
-from knotwork.errors import InputError, StoreMismatch
+from knotwork.errors import GraphError, InputError, StoreMismatch
 from knotwork.graph import AddNode, AddRelationship, Change, Document, KnowledgeGraph, Node, NodeType, RemoveNode
 from knotwork.models import embedder as make_embedder
 from knotwork.models import offline_available
@@ -343,12 +343,14 @@ def _folders(store: SqliteStore) -> dict[str, list[str]]:
 
 
 def _gather(source: Source, store: SqliteStore) -> _Found:
+    if source is None or isinstance(source, bytes | int):
+        raise InputError(f"what can be indexed is a path, a Document, or several of them, not {type(source).__name__}")
     items = [source] if isinstance(source, str | os.PathLike | Document) else list(source)
     found = _Found()
     files: list[_File] = []
     for item in items:
         if isinstance(item, Document):
-            _take(found, replace(item, id=item.key))
+            _take(found, item)
         elif isinstance(item, str | os.PathLike):
             files += _read(os.fspath(item), found)
         else:
@@ -404,7 +406,17 @@ def _apart(file: _File, found: _Found, homes: dict[str, str], owned: dict[str, s
 
 
 def _take(found: _Found, document: Document, folder: str = "") -> None:
+    if not isinstance(document.text, str):
+        kind = type(document.text).__name__
+        found.skipped.append(Skipped(document.source or document.id, f"its text is {kind}, a str is needed"))
+        return
+    document = replace(document, id=str(document.key))
     id = document.key
+    try:
+        KnowledgeGraph([Node(id, {"metadata": document.metadata})]).to_dict()
+    except GraphError as error:
+        found.skipped.append(Skipped(document.source or id, str(error)))
+        return
     if not document.text.strip():
         found.skipped.append(Skipped(document.source or id, "holds only white space"))
     elif id in found.documents and found.documents[id] != document:

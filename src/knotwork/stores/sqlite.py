@@ -475,7 +475,7 @@ class SqliteStore:
             raise StoreError(
                 f"{self._file} is not an index (not a SQLite database): move it away, or give another --index"
             ) from error
-        except apsw.CorruptError as error:
+        except (apsw.CorruptError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise StoreError(
                 f"{self._file} is damaged ({error}): restore a copy, or index the documents into another directory"
             ) from error
