@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 _SPACE = re.compile(r"\s+")
@@ -97,6 +99,37 @@ def token_ends(text: str) -> list[int]:
     return [end for _, end in spans]
 
 
+def token_slices(text: str, size: int) -> list[tuple[int, int]]:
+    """Spans of at most `size` tokens that together are the text, ending after a blank where there is one near.
+
+    A single character of more tokens than `size` stays whole.
+    """
+    ends = token_ends(text)
+    pieces: list[tuple[int, int]] = []
+    at, first = 0, 0
+    while at < len(text):
+        stop = first + size
+        border = len(text) if stop >= len(ends) else ends[stop - 1]
+        if stop < len(ends) and ends[stop] == border:  # inside a character: it goes to the next piece, or whole here
+            earlier = bisect_left(ends, border)
+            border = ends[earlier - 1] if earlier > first else border
+        if border < len(text) and not text[border - 1].isspace():
+            blank = max(text.rfind(" ", at, border), text.rfind("\n", at, border))
+            border = blank + 1 if blank > at + (border - at) // 2 else border
+        pieces.append((at, border))
+        at, first = border, bisect_right(ends, border)
+    # a piece read by itself may fall into more tokens than it had in its text: such a one is cut again
+    fitted: list[tuple[int, int]] = []
+    for (start, end), tokens in zip(pieces, count_tokens([text[a:b] for a, b in pieces]), strict=True):
+        if tokens <= size or end - start == 1:
+            fitted.append((start, end))
+            continue
+        middle = (start + end) // 2
+        for left, right in ((start, middle), (middle, end)):
+            fitted += [(left + a, left + b) for a, b in token_slices(text[left:right], size)]
+    return fitted
+
+
 def _encodable(text: str) -> str:
     # Lone surrogates can't be encoded; one stand-in character each keeps the offsets true.
     try:
@@ -150,19 +183,48 @@ def search_terms(text: str) -> list[str]:
 
 # -- sentences ------------------------------------------------------------------------------------
 
+# sentencex panics on a capital, one of these and a full stop; as blanks they change no offset.
+_WIDE_BLANKS = str.maketrans(
+    dict.fromkeys("\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))), " ")
+)
+_SURE_END = re.compile(r"\n\s*\n\s*|[。！？]+[”’」』）》)\"']*\s*")
+_BLOCK = 4_000  # characters
+
 
 def sentence_spans(text: str, language: str | None = None) -> list[tuple[int, int]]:
     """Spans of the sentences of a text, in order, that together are the whole text.
 
     White space after a sentence belongs to it. `language` is an ISO code; None: told from the text.
     """
+    language = language or language_of(text)
+    if not text.isascii():
+        text = text.translate(_WIDE_BLANKS)
+    spans: list[tuple[int, int]] = []
+    for first, last in _blocks(text):
+        spans += [(first + start, first + end) for start, end in _sentences(text[first:last], language)]
+    return spans
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """A text in stretches that end where a sentence ends for certain.
+
+    sentencex takes the square of the length of a stretch without blanks.
+    """
+    borders = [0]
+    for match in _SURE_END.finditer(text):
+        if match.end() - borders[-1] >= _BLOCK and text[borders[-1] : match.end()].strip():
+            borders.append(match.end())
+    return list(pairwise([*borders, len(text)]))
+
+
+def _sentences(text: str, language: str) -> list[tuple[int, int]]:
     if not text:
         return []
     import sentencex
 
     # The segmenter drops some paragraph breaks; taking only its starts makes the spans lossless anyway.
     begun = {match.end() for match in _CJK_END.finditer(text)}
-    for piece in sentencex.get_sentence_boundaries(language or language_of(text), _encodable(text)):
+    for piece in sentencex.get_sentence_boundaries(language, _encodable(text)):
         if piece["text"].strip():
             begun.add(piece["start_index"])
     starts, end = [0], len(text.rstrip())

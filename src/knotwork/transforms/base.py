@@ -15,20 +15,16 @@ then runs in a thread.
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
-import os
-import threading
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, wraps
-from queue import SimpleQueue
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from functools import wraps
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
 
+from knotwork.errors import InputError
 from knotwork.graph import (
     AddNode,
     AddRelationship,
@@ -40,10 +36,13 @@ from knotwork.graph import (
     Relationship,
     RemoveNode,
     SetProperty,
+    write_atomically,
 )
+from knotwork.prompts import Prompt, prompt_from
 from knotwork.text import stable_id
+from knotwork.threads import in_coroutine, in_thread  # noqa: F401
 
-R = TypeVar("R")
+_NOT_IN_A_FILE_NAME = re.compile(r"[^\w.-]")
 
 
 class _EveryNode:
@@ -59,7 +58,7 @@ default_filter = _EveryNode()
 """The filter that keeps every node."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, which would double the cost of making one
 class Call:
     """One unit of work: the unit of timeout, retry and progress. `nodes` is empty for work on the whole graph."""
 
@@ -90,6 +89,8 @@ class BaseGraphTransformation(ABC):
     filter_nodes: Callable[[Node], bool] = default_filter
 
     reads: ClassVar[frozenset[str]] = frozenset()
+    needed_placeholders: ClassVar[frozenset[str]] = frozenset({"text"})
+    """What a prompt can't do without, of the placeholders that the one in its place has."""
     __settings = ""
 
     def __post_init__(self) -> None:
@@ -128,6 +129,47 @@ class BaseGraphTransformation(ABC):
         """Nodes that are dealt with though the changes leave no mark on them: they are not asked about again."""
         return []
 
+    # prompts: the fields that hold one
+
+    def get_prompts(self) -> dict[str, Prompt]:
+        """The prompts by the names of the fields that hold them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Prompt)}
+
+    def set_prompts(self, **prompts: str | Prompt) -> None:
+        """Put others in their place: a text for the instruction alone, or a Prompt. Raises InputError otherwise."""
+        mine = self.get_prompts()
+        for name in prompts:
+            if name not in mine:
+                known = ", ".join(mine) or "none"
+                raise InputError(f"{label(self)} has no prompt {name!r}; its prompts: {known}")
+        for name, prompt in prompts.items():
+            needed = mine[name].placeholders & self.needed_placeholders
+            setattr(self, name, mine[name].replaced_by(prompt).needs(sorted(needed), f"{label(self)}.{name}"))
+        self.__settings = _settings(self)
+
+    def save_prompts(self, folder: str | Path) -> None:
+        """Write each prompt into a folder, as `<name>.<field>.json`: instruction and examples, to be edited."""
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for name, prompt in self.get_prompts().items():
+            content = json.dumps(prompt.to_dict(), ensure_ascii=False, indent=2)
+            write_atomically(self._prompt_file(folder, name), content.encode())
+
+    def load_prompts(self, folder: str | Path) -> None:
+        """Take the prompts that `save_prompts` wrote. Raises InputError, naming the file that can't be used."""
+        loaded = {}
+        for name in self.get_prompts():
+            path = self._prompt_file(folder, name)
+            try:
+                data = json.loads(path.read_text("utf-8-sig"))
+            except (OSError, ValueError) as error:
+                raise InputError(f"{path} holds no prompt: {error}") from error
+            loaded[name] = prompt_from(data, str(path))
+        self.set_prompts(**loaded)
+
+    def _prompt_file(self, folder: str | Path, name: str) -> Path:
+        return Path(folder) / f"{_NOT_IN_A_FILE_NAME.sub('_', label(self))}.{name}.json"
+
     def generate_execution_plan(self, kg: KnowledgeGraph) -> Sequence[Coroutine[Any, Any, None]]:
         """Coroutines that write into the graph when awaited.
 
@@ -149,8 +191,11 @@ def label(transform: BaseGraphTransformation) -> str:
 def _settings(transform: BaseGraphTransformation) -> str:
     """Models and functions have no text that would last, and what can change may be a log: these don't count."""
     values = {field.name: getattr(transform, field.name) for field in fields(transform)}
-    said = {name: value for name, value in values.items() if value is None or isinstance(value, str | int | float)}
-    return stable_id(json.dumps(said, sort_keys=True))[:16]
+    said: dict[str, Any] = {
+        name: value for name, value in values.items() if value is None or isinstance(value, str | int | float)
+    }
+    said |= {name: prompt.to_dict() for name, prompt in values.items() if isinstance(prompt, Prompt)}
+    return stable_id(json.dumps(said, sort_keys=True, default=str))[:16]
 
 
 def lines_of(transform: BaseGraphTransformation, kg: KnowledgeGraph) -> list[Applied]:
@@ -192,13 +237,7 @@ class Extractor(BaseGraphTransformation):
     def calls_on(self, kg: KnowledgeGraph) -> Iterator[Call]:
         names = self.writes.union(*(line.wrote for line in lines_of(self, kg)))
         done = _dealt_with(self, kg)
-        todo = [
-            node
-            for node in kg.nodes
-            if node.id not in done
-            and not any(node.get_property(name) is not None for name in names)
-            and self.filter_nodes(node)
-        ]
+        todo = [node for node in kg.nodes if node.id not in done and _lacks(node, names) and self.filter_nodes(node)]
         if type(self).extract_many is not Extractor.extract_many:
             for start in range(0, len(todo), self.batch_size):
                 yield Call(tuple(todo[start : start + self.batch_size]), self._many)
@@ -228,6 +267,13 @@ class Extractor(BaseGraphTransformation):
         return [
             node for call, pairs in results for node, pair in zip(call.nodes, pairs, strict=True) if pair[1] is None
         ]
+
+
+def _lacks(node: Node, names: Iterable[str]) -> bool:
+    for name in names:  # noqa: SIM110 - all() with a generator takes three times as long, and this runs once a node
+        if node.get_property(name) is not None:
+            return False
+    return True
 
 
 def _pair(found: Any) -> tuple[str, Any]:
@@ -284,7 +330,7 @@ class Splitter(BaseGraphTransformation):
         return made
 
     def settled_by(self, results: Results) -> list[Node]:
-        return [node for call, _ in results for node in call.nodes]
+        return [node for call, (made, _) in results for node in (*call.nodes, *made)]  # it doesn't split its own chunks
 
 
 @dataclass
@@ -372,71 +418,3 @@ class GraphTransform(BaseGraphTransformation):
 
     def changes_from(self, kg: KnowledgeGraph, results: Results) -> list[Change]:
         return [change for _, changes in results for change in changes]
-
-
-# -- threads --------------------------------------------------------------------------------------
-
-
-class _Threads:
-    """Threads for blocking calls: as many as there are calls at once, used again, never waited for at exit.
-
-    A ThreadPoolExecutor has a fixed size, in which calls of a slow model queue, and keeps a program from ending
-    while one of them hangs.
-    """
-
-    def __init__(self) -> None:
-        self.jobs: SimpleQueue[Callable[[], None]] = SimpleQueue()
-        self.idle = threading.Semaphore(0)
-
-    def start(self, job: Callable[[], None]) -> None:
-        self.jobs.put(job)
-        if not self.idle.acquire(blocking=False):
-            threading.Thread(target=self.serve, name="knotwork", daemon=True).start()
-
-    def serve(self) -> None:
-        while True:
-            self.jobs.get()()
-            self.idle.release()
-
-
-_threads = cache(_Threads)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_threads.cache_clear)  # threads don't live on in a child
-
-
-async def in_thread(function: Callable[..., R], *args: Any) -> R:
-    """Run a blocking or computing function in a thread."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[R] = loop.create_future()
-    context = copy_context()
-
-    def finish(settle: Callable[[Any], None], outcome: Any) -> None:
-        if not future.done():  # else nobody waits for it any more
-            settle(outcome)
-
-    def work() -> None:
-        try:
-            outcome: Any = context.run(function, *args)
-            settle: Callable[[Any], None] = future.set_result
-        except StopIteration as error:  # which a future would take for its own end
-            outcome, settle = RuntimeError(f"{function!r} raised StopIteration"), future.set_exception
-            outcome.__cause__ = error
-        except BaseException as error:
-            outcome, settle = error, future.set_exception
-        with suppress(RuntimeError):  # the loop is closed, and with it whoever waited
-            loop.call_soon_threadsafe(finish, settle, outcome)
-
-    _threads().start(work)
-    return await future
-
-
-def in_coroutine(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:
-    """A user's method as an async one: a plain `def` runs in a thread."""
-    if inspect.iscoroutinefunction(function):
-        return function
-
-    async def run(*args: Any) -> Any:
-        value = await in_thread(function, *args)
-        return await value if isinstance(value, Awaitable) else value
-
-    return run

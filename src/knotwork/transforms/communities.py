@@ -21,7 +21,8 @@ from knotwork.graph import (
     SetProperty,
 )
 from knotwork.text import stable_id
-from knotwork.transforms.base import GraphTransform, in_thread
+from knotwork.threads import in_thread
+from knotwork.transforms.base import GraphTransform
 
 Edge: TypeAlias = tuple[str, str, float]
 MAX_DEPTH = 8

@@ -38,13 +38,13 @@ from knotwork.graph import (
     SetProperty,
     same,
 )
+from knotwork.threads import in_coroutine, uncollected
 from knotwork.transforms.base import (
     BaseGraphTransformation,
     Call,
     NodeFilter,
     Results,
     bridges,
-    in_coroutine,
     label,
 )
 
@@ -399,10 +399,12 @@ class _StageRun:
             # A user's extract or transform may write into the graph by itself: that is undone with the stage.
             with self.kg.recording() as made:
                 try:
-                    self._prepare()
+                    with uncollected():
+                        self._prepare()
                     await self._work()
-                    changes = self._changes()
-                    self._apply(changes)
+                    with uncollected():
+                        changes = self._changes()
+                        self._apply(changes)
                 except BaseException as error:
                     self._keep(error)
                     if made:
@@ -413,9 +415,10 @@ class _StageRun:
             for member in self.members:
                 if member.copy is not None:
                     member.copy.close()
-        self._forget_kept()
-        self._report(changes, made, time.perf_counter() - started)
-        self._remember(changes, made.undo())
+        with uncollected():
+            self._forget_kept()
+            self._report(changes, made, time.perf_counter() - started)
+            self._remember(changes, made.undo())
 
     def _watch(self, changes: Sequence[Change]) -> None:
         self.removed.update(change.id for change in changes if isinstance(change, RemoveNode))

@@ -28,7 +28,8 @@ from knotwork.graph import (
 )
 from knotwork.nlp import lowercase_counts
 from knotwork.text import normalise_name, stable_id
-from knotwork.transforms.base import GraphTransform, in_thread
+from knotwork.threads import in_thread
+from knotwork.transforms.base import GraphTransform
 
 LAYER = ("mention", "relates")
 CROWD = 8

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from knotwork.graph import Change, KnowledgeGraph, Node, NodeId, NodeType, SetProperty
-from knotwork.transforms.base import GraphTransform, in_thread
+from knotwork.threads import in_thread
+from knotwork.transforms.base import GraphTransform
 
 Place = tuple[Node, int, int]
 """A sentence: its chunk and its span there."""

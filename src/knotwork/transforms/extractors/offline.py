@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 from knotwork.graph import Node
 from knotwork.nlp import Analysis, Profile, profile
 from knotwork.text import sentence_spans
-from knotwork.transforms.base import Extractor, in_thread
+from knotwork.threads import in_thread
+from knotwork.transforms.base import Extractor
 
 
 @dataclass
