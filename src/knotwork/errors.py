@@ -7,6 +7,7 @@
     │   └── SettingsError            a setting, by file, line and key
     ├── TransformError               a transform failed: which, on which node, why
     ├── ModelError                   a model, its files or its endpoint
+    │   └── ReplyError (ValueError)  a model's replies that cannot be used
     ├── MissingExtra (ImportError)   a feature whose optional packages are absent
     └── StoreError                   the index on disk
         ├── StoreLocked              another process is writing
@@ -43,6 +44,10 @@ class SettingsError(InputError):
 
 class ModelError(KnotworkError):
     """A model, its files or its endpoint failed."""
+
+
+class ReplyError(ModelError, ValueError):
+    """A model's replies cannot be used. It was asked again already: never retried."""
 
 
 class MissingExtra(KnotworkError, ImportError):

@@ -7,19 +7,64 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from knotwork.graph import Change, Document, KnowledgeGraph
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel  # a tenth of a second to import
+
 Vectors = npt.NDArray[np.float32]
+
+
+class Message(TypedDict):
+    """One turn of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that were paid for."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model said. parsed: an instance of the schema, where the model itself made sure of one.
+
+    finish_reason: "stop", or "length" when the reply was cut off.
+    """
+
+    text: str
+    parsed: Any = None
+    usage: Usage = Usage()
+    finish_reason: str = "stop"
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """A conversation to a reply. A model that retries by itself says so by an attribute `retries = True`."""
+
+    async def complete(
+        self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, max_tokens: int | None = None
+    ) -> Reply:
+        """The reply to the last message; as JSON of the schema when one is given and the model can do that."""
+        ...
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts to vectors. `name` is recorded in an index, so that another model is noticed."""
+    """Texts to vectors. `name` is recorded in an index, so that another model is noticed.
+
+    One that reads only the start of a long text may say how much, by an attribute `max_tokens` (o200k tokens).
+    """
 
     @property
     def name(self) -> str: ...

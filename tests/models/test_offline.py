@@ -134,6 +134,16 @@ def test_importing_the_models_loads_nothing_heavy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_a_text_longer_than_minilm_s_window_is_the_mean_of_its_windows() -> None:
+    if not minilm_available():
+        pytest.skip("MiniLM is not installed")
+    dna, bank = "dna " * 254, "bank " * 254
+    rows = run(embedder("nlp"), [dna, bank, dna + bank, dna + dna])
+    mean = rows[0] + rows[1]
+    np.testing.assert_allclose(rows[2], mean / np.linalg.norm(mean), atol=1e-5)
+    np.testing.assert_allclose(rows[3], rows[0], atol=1e-5)
+
+
 # -- embedder() -----------------------------------------------------------------------------------
 
 
@@ -171,7 +181,7 @@ def test_an_object_that_is_an_embedder_is_kept() -> None:
     assert embedder(model) is model
 
 
-@pytest.mark.parametrize("thing", [object(), 3, type("NoDimension", (), {"embed": lambda self, texts: texts})()])
+@pytest.mark.parametrize("thing", [object(), 3, "offline".upper])
 def test_an_object_that_cannot_embed_is_refused(thing: object) -> None:
     with pytest.raises(ModelError, match="is no embedder"):
         embedder(thing)

@@ -1,19 +1,29 @@
-"""Models: what turns texts into vectors."""
+"""Models: what turns texts into vectors, and what answers prompts."""
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from knotwork.errors import ModelError
+from knotwork.models.adapters import AdaptedEmbedder, AdaptedLLM, speaks_ours
 from knotwork.models.offline import MiniLMEmbedder, StaticEmbedder, minilm_available, static_available, unit_rows
-from knotwork.protocols import Embedder, Vectors
+from knotwork.models.scripted import ScriptedLLM
+from knotwork.models.structured import ask
+from knotwork.protocols import LLM, Embedder, Message, Reply, Usage
 
-__all__ = ["Embedder", "embedder", "offline_available", "unit_rows"]
+__all__ = [
+    "LLM",
+    "Embedder",
+    "Message",
+    "Reply",
+    "ScriptedLLM",
+    "Usage",
+    "ask",
+    "embedder",
+    "llm",
+    "offline_available",
+    "unit_rows",
+]
 
 
 def offline_available() -> bool:
@@ -24,9 +34,9 @@ def offline_available() -> bool:
 def embedder(spec: object = None) -> Embedder:
     """The embedder that a name or an object stands for.
 
-    None or "offline": the best one installed; "fast": static vectors; "nlp": MiniLM (extra [nlp]). An object with
-    `embed(texts)`, sync or async, and `dimension` serves too; its rows are brought to length 1, and without a
-    `name` it goes by its class.
+    None or "offline": the best one installed; "fast": static vectors; "nlp": MiniLM (extra [nlp]). An object of
+    another library serves too, sync or async: one with `embed(texts)`, `embed_documents`, `embed_text`, or `run` of
+    haystack's. Its rows are brought to length 1, and without a `name` it goes by its class.
     """
     if spec is None or spec == "offline":
         return MiniLMEmbedder() if minilm_available() else StaticEmbedder()
@@ -38,31 +48,18 @@ def embedder(spec: object = None) -> Embedder:
         raise ModelError(f"unknown embedder {spec!r}: known are offline, fast and nlp; or pass an object that embeds")
     if isinstance(spec, Embedder) and inspect.iscoroutinefunction(spec.embed):
         return spec
-    return _Adapted(spec)
+    return AdaptedEmbedder(spec)
 
 
-class _Adapted:
-    """A foreign object as an Embedder; a sync `embed` runs in a thread."""
+def llm(spec: object) -> LLM:
+    """The language model that an object stands for.
 
-    def __init__(self, model: Any) -> None:
-        kind = type(model).__name__
-        if not callable(getattr(model, "embed", None)):
-            raise ModelError(f"{kind} is no embedder: it has no method embed(texts)")
-        if not isinstance(getattr(model, "dimension", None), int):
-            raise ModelError(f"{kind} is no embedder: set its attribute dimension to the length of its vectors")
-        self._model = model
-        self.name = str(getattr(model, "name", kind))
-        self.dimension = int(model.dimension)
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        if inspect.iscoroutinefunction(self._model.embed):
-            made = await self._model.embed(texts)
-        else:
-            made = await asyncio.to_thread(self._model.embed, texts)
-            made = await made if inspect.isawaitable(made) else made
-        try:
-            rows = np.asarray(made, np.float32).reshape(len(texts), self.dimension)
-        except (TypeError, ValueError) as error:
-            wanted = f"{len(texts)} vectors of {self.dimension} numbers"
-            raise ModelError(f"{self.name}.embed did not give {wanted}: {error}") from error
-        return unit_rows(rows)
+    An object with `async complete(messages, *, schema, max_tokens)` is taken as it is. Others are adapted, sync or
+    async: one with `generate(prompt)`, `invoke`, `complete(prompt)`, haystack's `run(prompt=…)`, or a function of the
+    prompt.
+    """
+    if isinstance(spec, str) or spec is None:
+        raise ModelError(f"no language model is known by the name {spec!r}; pass an object that completes prompts")
+    if speaks_ours(spec) and inspect.iscoroutinefunction(spec.complete):  # type: ignore[attr-defined]
+        return spec  # type: ignore[return-value]
+    return AdaptedLLM(spec)

@@ -31,8 +31,7 @@ VOCABULARY = "bert-base-uncased-vocab.txt"
 _STATIC_CHARS = 16_384  # of text a batch, and of one piece of a long text
 _MINILM_TOKENS = 384  # padded, a batch
 _MINILM_TEXTS = 2_048  # tokenised at once
-_MINILM_WINDOW = 256  # tokens of a text that are read
-_MINILM_CHARS = 16_384  # of a text that are tokenised: far more than the window holds
+_MINILM_WINDOW = 256  # tokens that are read at once
 
 
 def static_available() -> bool:
@@ -104,8 +103,8 @@ class StaticEmbedder:
 class MiniLMEmbedder:
     """all-MiniLM-L6-v2 with int8 weights. 384 dimensions, English; about 16 KB of text a CPU-second.
 
-    Only the first 256 tokens of a text count (about 1,000 characters). The model is loaded by the first call of
-    `embed`; calls from several threads are safe.
+    It reads 256 tokens at once (about 1,000 characters); a longer text gets the mean of such windows. The model is
+    loaded by the first call of `embed`; calls from several threads are safe.
     """
 
     name = "minilm-l6-v2-int8"
@@ -130,13 +129,17 @@ class MiniLMEmbedder:
         # One thread inside the session and one batch a core: the session's own threads spin and cost CPU time.
         with ThreadPoolExecutor(_cores()) as pool:
             for first in range(0, len(distinct), _MINILM_TEXTS):
-                heads = [_utf8(text.lstrip()[:_MINILM_CHARS]) for text in distinct[first : first + _MINILM_TEXTS]]
-                ids = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads)]
+                part = list(map(_utf8, distinct[first : first + _MINILM_TEXTS]))
+                ids, owners = _windows(tokenizer.encode_batch_fast(part))
                 order = sorted((i for i, tokens in enumerate(ids) if len(tokens) > 2), key=lambda i: len(ids[i]))
                 batches = list(_padded_batches(order, ids))
                 pooled = pool.map(lambda batch, ids=ids: _mean(session, [ids[i] for i in batch]), batches)
-                for batch, vectors in zip(batches, pooled, strict=True):
-                    rows[[first + i for i in batch]] = vectors
+                vectors = np.zeros((len(ids), self.dimension), np.float32)
+                for batch, means in zip(batches, pooled, strict=True):
+                    vectors[batch] = means
+                if len(owners) > len(part):  # some texts have several windows, each of the same weight
+                    vectors = unit_rows(vectors)
+                np.add.at(rows, [first + owner for owner in owners], vectors)
         place = {text: row for row, text in enumerate(distinct)}
         return unit_rows(rows[[place[text] for text in texts]])
 
@@ -148,8 +151,19 @@ class MiniLMEmbedder:
             return self._loaded
 
 
+def _windows(encodings: Iterable[Any]) -> tuple[list[list[int]], list[int]]:
+    """The token ids of each window, and which text it is of."""
+    ids: list[list[int]] = []
+    owners: list[int] = []
+    for owner, encoding in enumerate(encodings):
+        for window in (encoding, *encoding.overflowing):
+            ids.append(window.ids)
+            owners.append(owner)
+    return ids, owners
+
+
 def _wordpiece() -> Any:
-    """The tokenizer of bert-base-uncased: [CLS], at most 254 pieces of the text, [SEP]."""
+    """The tokenizer of bert-base-uncased: [CLS], at most 254 pieces of the text, [SEP]; the rest as overflow."""
     from tokenizers import Tokenizer
     from tokenizers.models import WordPiece
     from tokenizers.normalizers import BertNormalizer

@@ -12,6 +12,7 @@ from knotwork.errors import InputError
 from knotwork.graph import Node
 from knotwork.models import embedder, unit_rows
 from knotwork.protocols import Embedder
+from knotwork.text import token_slices
 from knotwork.transforms.base import Extractor
 
 
@@ -19,8 +20,10 @@ from knotwork.transforms.base import Extractor
 class EmbeddingExtractor(Extractor):
     """The vector of one property, float32 of length 1. Equal texts are embedded once, in batches.
 
-    embedding_model: an `Embedder` or its name; None: the offline one. Raises InputError naming node, property and
-    type when the property is no string; an absent or empty one gets no vector.
+    embedding_model: an `Embedder`, its name, or an object of another library that `knotwork.models.embedder` adapts;
+    None: the offline one. Of a text longer than the model's `max_tokens`, where it has that, the vector is the mean
+    of those of its windows. Raises InputError naming node, property and type when the property is no string; an
+    absent or empty one gets no vector.
     """
 
     property_name: str = "embedding"
@@ -40,6 +43,12 @@ class EmbeddingExtractor(Extractor):
         texts = [self.text_of(node) for node in nodes]
         wanted = list(dict.fromkeys(text for text in texts if text))
         vectors = dict(zip(wanted, await self._embed(wanted), strict=True)) if wanted else {}
+        for node, text in zip(nodes, texts, strict=True):
+            if text and not np.isfinite(vectors[text]).all():
+                raise InputError(
+                    f"node {node.id!r}: the embedder gave NaN or Infinity for property {self.embed_property_name!r}; "
+                    "take another model, or leave the node out by filter_nodes"
+                )
         return [(self.property_name, vectors[text] if text else None) for text in texts]
 
     def text_of(self, node: Node) -> str:
@@ -54,8 +63,14 @@ class EmbeddingExtractor(Extractor):
         return text if text.strip() else ""
 
     async def _embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
-        self.embedding_model = embedder(self.embedding_model)
-        return await self.embedding_model.embed(texts)
+        model = self.embedding_model = embedder(self.embedding_model)
+        window = getattr(model, "max_tokens", None)
+        if window is None:
+            return await model.embed(texts)
+        windows = [[text[start:end] for start, end in token_slices(text, window)] for text in texts]
+        rows = await model.embed([part for parts in windows for part in parts])
+        starts = np.cumsum([0, *map(len, windows[:-1])])
+        return unit_rows(np.add.reduceat(rows, starts, axis=0))
 
 
 @dataclass
