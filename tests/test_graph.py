@@ -935,3 +935,31 @@ def test_the_journal_is_saved_as_what_transforms_must_remember_one_entry_each(tm
     graph.remove_node(a)
     graph.add(Node("a"))  # another node: nothing is remembered of it
     assert graph.to_dict()["journal"][0]["done"] == [{"__uuid__": UUID(int=2).hex}]
+
+
+# -- ids of relationships -------------------------------------------------------------------------
+
+
+@given(
+    st.dictionaries(st.sampled_from("abc"), st.one_of(st.text(max_size=3), st.integers(), st.floats(allow_nan=False)))
+)
+def test_many_relationships_are_those_that_would_be_made_one_by_one(properties: dict[str, Any]) -> None:
+    a, b = Node("a"), Node("b")
+    one = Relationship("r", a, b, bidirectional=True, properties=properties)
+    [many] = Relationship.many("r", [a], [b], [dict(properties)], bidirectional=True)
+    assert (many.id, many.type, many.source, many.target, many.bidirectional, many.properties) == (
+        one.id, "r", a, b, True, one.properties,
+    )  # fmt: skip
+    assert KnowledgeGraph([a, b], [one, many]).relationships == [one]
+
+
+def test_an_id_does_not_depend_on_when_it_is_asked_for() -> None:
+    early, late = (Relationship("r", Node("a"), Node("b"), properties={"n": 1, "list": [1]}) for _ in range(2))
+    asked = early.id
+    late.properties["list"].append(2)  # what can change has its id from the start
+    assert late.id == asked
+
+
+def test_a_relationship_has_no_other_attributes() -> None:
+    with pytest.raises(AttributeError, match="'Relationship' object has no attribute 'weight'"):
+        _ = Relationship("r", Node("a"), Node("b")).weight

