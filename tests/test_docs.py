@@ -12,6 +12,7 @@ from knotwork.nlp import spacy_available
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", "README.zh-CN.md"]
+DOCS = sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))
 DEMO = ROOT / "src" / "knotwork" / "demo" / "double-helix"
 
 
@@ -31,7 +32,18 @@ def test_the_python_of_a_page_runs_as_it_stands(page: str, tmp_path: Path, monke
     found = blocks(page, "python")
     assert found
     for code in found:
-        exec(compile(code, page, "exec"), {"__name__": "example"})
+        exec(compile(code, page, "exec", dont_inherit=True), {"__name__": "example"})
+
+
+@pytest.mark.parametrize("page", ["docs/extending.md", "docs/coming-from.md", "docs/searching.md"])
+def test_the_python_of_a_page_prints_what_it_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KNOTWORK_PROFILE", "fast")
+    code = "\n".join(blocks(page, "python"))
+    exec(compile(code, page, "exec", dont_inherit=True), {"__name__": "example"})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"# -> (.*)", code)
 
 
 @pytest.mark.skipif(not spacy_available(), reason="the transcript is that of the nlp profile")
@@ -46,7 +58,7 @@ def test_the_transcript_of_the_readme_is_what_the_demo_prints(tmp_path: Path) ->
         assert citation.quote in sources
 
 
-@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "benchmarks/README.md", "docs/cli.md"])
+@pytest.mark.parametrize("page", [*PAGES, "CONTRIBUTING.md", "benchmarks/README.md", *DOCS])
 def test_every_file_that_a_page_links_to_is_there(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     for link in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):

@@ -12,12 +12,14 @@ import textwrap
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from knotwork import Document, Index, KnowledgeGraph, NodeType
 from knotwork.errors import InputError, KnotworkError, LoadError, StoreError, StoreMismatch
 from knotwork.settings import Settings
+from knotwork.text import count_tokens
 
 FAST = Settings(profile="fast")
 
@@ -56,6 +58,26 @@ def test_a_folder_is_indexed_and_a_question_answered_with_true_citations(tmp_pat
             assert texts[citation.document_id][citation.start : citation.end] == citation.quote
         for evidence in index.search("Who met Francis Crick?"):
             assert texts[evidence.document_id][evidence.start : evidence.end] == evidence.text
+
+
+@pytest.mark.parametrize("splitter", ["sentences", "headlines", "semantic"])
+def test_whichever_splitter_cuts_them_chunks_are_small_and_citations_true(tmp_path: Path, splitter: Any) -> None:
+    settings = Settings(profile="fast", embedder="fast", splitter=splitter, chunk_size=64)
+    sections = [f"## Part {n}\n\n" + f"{name} wrote a letter on the structure of matter. " * 9 for n, name in enumerate(
+        ("Francis Crick", "James Watson", "Maurice Wilkins", "Linus Pauling")
+    )]  # fmt: skip
+    texts = {**TEXTS, "long.md": "# Letters\n\n" + "\n\n".join(sections)}
+    with Index.open(tmp_path / "kb", settings=settings) as index:
+        index.add(folder(tmp_path / "docs", texts))
+        chunks = index.graph.nodes_of(NodeType.CHUNK)
+        assert len(chunks) > 8
+        assert all(count_tokens([chunk.get_property("page_content")])[0] <= 64 for chunk in chunks)
+        documents = {document.id: document.text for document in index.documents}
+        answer = index.ask("Where did Maurice Wilkins work?")
+        assert "King's College London" in str(answer)
+        for citation in answer.citations:
+            assert documents[citation.document_id][citation.start : citation.end] == citation.quote
+        assert index.add(tmp_path / "docs").unchanged == 4
 
 
 def test_adding_the_same_folder_again_processes_nothing_and_changes_nothing(tmp_path: Path) -> None:

@@ -15,16 +15,28 @@ import pytest
 #   "search/*"     a folder whose modules are stages: each stands alone
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("text",),
+    ("text", "threads"),
     ("graph",),
     ("protocols",),
     ("gazetteer", "prompts"),
     ("nlp",),
+    ("digest",),
     ("models/",),
     ("transforms.base",),
     ("transforms.engine",),
-    ("loaders.files", "search.evidence", "search.sparse"),  # what the stages of one folder share
-    ("loaders.encoding", "search.linking"),
+    # what the stages of one folder share
+    (
+        "loaders.files",
+        "search.evidence",
+        "search.sparse",
+        "search.vectors",
+        "search.views",
+        "transforms.splitters.chunks",
+    ),
+    ("loaders.encoding", "search.linking", "search.context", "transforms.relationships.properties"),
+    ("transforms.splitters.drift",),
+    ("transforms.relationships.pairs",),
+    ("transforms.relationships.spelling",),
     ("loaders.documents",),
     ("transforms/*", "loaders/*", "stores/*", "search/*"),  # they meet in the graph
     ("search.answer",),  # written from what the searches find

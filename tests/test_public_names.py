@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import knotwork
+from knotwork import transforms
 
 PUBLIC = {
     "Answer",
@@ -32,9 +33,63 @@ PUBLIC = {
     "Status",
     "aapply_transforms",
     "apply_transforms",
+    "default_transforms",
+    "default_transforms_for_prechunked",
     "get_child_nodes",
     "get_parent_nodes",
     "load_settings",
+    "rollback_transforms",
+    "short_text_transforms",
+}
+
+TRANSFORMS = {
+    "BaseGraphTransformation",
+    "CommunityBuilder",
+    "CommunityReporter",
+    "CosineSimilarityBuilder",
+    "CustomNodeFilter",
+    "DEFAULT_RUBRICS",
+    "DistanceMeasure",
+    "EmbeddingBasedDocumentSplitter",
+    "EmbeddingExtractor",
+    "EntityResolver",
+    "Extractor",
+    "GraphTransform",
+    "HeadlineSplitter",
+    "HeadlinesExtractor",
+    "JaccardSimilarityBuilder",
+    "KeyphrasesExtractor",
+    "LLMBasedExtractor",
+    "LLMBasedNodeFilter",
+    "NERExtractor",
+    "NodeFilter",
+    "OfflineExtractor",
+    "OverlapScoreBuilder",
+    "Parallel",
+    "PassageEmbeddingExtractor",
+    "PooledEmbeddingExtractor",
+    "Prompt",
+    "QuestionPotentialPrompt",
+    "RegexBasedExtractor",
+    "RelationshipBuilder",
+    "RunConfig",
+    "SemanticSplitter",
+    "SentenceEmbeddingExtractor",
+    "SentenceExtractor",
+    "SentenceSplitter",
+    "Splitter",
+    "SummaryCosineSimilarityBuilder",
+    "SummaryExtractor",
+    "ThemesExtractor",
+    "TitleExtractor",
+    "TopicDescriptionExtractor",
+    "Transforms",
+    "aapply_transforms",
+    "apply_transforms",
+    "default_filter",
+    "emails_extractor",
+    "links_extractor",
+    "markdown_headings_extractor",
     "rollback_transforms",
 }
 
@@ -44,6 +99,11 @@ NOT_LOADED = {"spacy", "openai", "scipy", "onnxruntime", "graspologic_native", "
 def test_the_public_names_are_exactly_these() -> None:
     assert set(knotwork.__all__) == PUBLIC
     assert len(knotwork.__all__) == len(PUBLIC)
+
+
+def test_the_public_transforms_are_exactly_these() -> None:
+    assert set(transforms.__all__) == TRANSFORMS
+    assert all(getattr(transforms, name) is not None for name in TRANSFORMS)
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC))

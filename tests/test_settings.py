@@ -44,6 +44,7 @@ def test_without_anything_the_defaults_hold() -> None:
     assert Settings().model_dump() == {
         "profile": "auto",
         "embedder": "offline",
+        "splitter": "sentences",
         "chunk_size": 256,
         "chunk_overlap": 0,
         "max_cluster_size": 10,

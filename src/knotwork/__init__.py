@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         get_parent_nodes,
     )
     from knotwork.index import Index, Status
+    from knotwork.recipes import default_transforms, default_transforms_for_prechunked, short_text_transforms
     from knotwork.search.evidence import Answer, Citation, Evidence
     from knotwork.settings import Settings, load_settings
     from knotwork.transforms.engine import (
@@ -50,6 +51,7 @@ _HOMES = {
         "get_parent_nodes",
     ),
     "knotwork.index": ("Index", "Status"),
+    "knotwork.recipes": ("default_transforms", "default_transforms_for_prechunked", "short_text_transforms"),
     "knotwork.search.evidence": ("Answer", "Citation", "Evidence"),
     "knotwork.settings": ("Settings", "load_settings"),
     "knotwork.transforms.engine": (
@@ -84,10 +86,13 @@ __all__ = [
     "Status",
     "aapply_transforms",
     "apply_transforms",
+    "default_transforms",
+    "default_transforms_for_prechunked",
     "get_child_nodes",
     "get_parent_nodes",
     "load_settings",
     "rollback_transforms",
+    "short_text_transforms",
 ]
 
 

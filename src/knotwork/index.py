@@ -30,7 +30,8 @@ from knotwork.search.evidence import Answer, Evidence
 from knotwork.search.passages import Mode, PassageIndex
 from knotwork.stores.sqlite import SqliteStore
 from knotwork.text import stable_id
-from knotwork.transforms.base import Splitter, in_thread
+from knotwork.threads import in_thread
+from knotwork.transforms.base import Splitter
 from knotwork.transforms.engine import Event, OnError, Report, Skipped, Stage, aapply_transforms, run_sync
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Index:
             stages = document_transforms(
                 profile=profile,
                 embedder=embedder,
-                splitter=splitter,
+                splitter=splitter or self._settings.splitter,
                 chunk_size=self._settings.chunk_size,
                 chunk_overlap=self._settings.chunk_overlap,
                 pooled=embedder is not None and embedder.name in POOLED,

@@ -44,7 +44,12 @@ class Settings(BaseSettings):
     embedder: Literal["offline", "fast", "nlp"] = Field(
         "offline", description="vectors; offline: the better one installed"
     )
-    chunk_size: Annotated[int, _Number, Field(ge=8, le=100_000, description="tokens a chunk at most")] = 256
+    splitter: Literal["sentences", "headlines", "semantic"] = Field(
+        "sentences", description="where documents are cut: at sentences, at their headings, or where the subject drifts"
+    )
+    chunk_size: Annotated[
+        int, _Number, Field(ge=8, le=100_000, description="tokens a chunk at most; semantic: four characters for each")
+    ] = 256
     chunk_overlap: Annotated[int, _Number, Field(ge=0, description="tokens that neighbouring chunks share")] = 0
     max_cluster_size: Annotated[int, _Number, Field(ge=1, le=100_000, description="entities a community at most")] = 10
     seed: Annotated[int, _Number, Field(ge=0, le=2**32 - 1, description="of everything that draws lots")] = 42

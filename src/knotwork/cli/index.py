@@ -32,6 +32,12 @@ class Embedder(StrEnum):
     nlp = "nlp"
 
 
+class Cut(StrEnum):
+    sentences = "sentences"
+    headlines = "headlines"
+    semantic = "semantic"
+
+
 class OnError(StrEnum):
     skip = "skip"
     raise_ = "raise"
@@ -46,6 +52,10 @@ def run(
     ] = None,
     embedder: Annotated[
         Embedder | None, typer.Option(help="Vectors: the core's, or those of [nlp]. offline: the better ones.")
+    ] = None,
+    splitter: Annotated[
+        Cut | None,
+        typer.Option(help="Where documents are cut: at sentences, at their headings, or where the subject drifts."),
     ] = None,
     on_error: Annotated[
         OnError, typer.Option(help="What to do about a document that cannot be worked on: leave it out, or stop.")
@@ -70,7 +80,12 @@ def run(
 
     if verbose:
         console.be_verbose()
-    settings = load_settings(config, profile=profile and profile.value, embedder=embedder and embedder.value)
+    settings = load_settings(
+        config,
+        profile=profile and profile.value,
+        embedder=embedder and embedder.value,
+        splitter=splitter and splitter.value,
+    )
     started = time.perf_counter()
     with Index.open(index, settings=settings) as kb:
         with console.Watch(json=as_json, quiet=quiet, verbose=verbose) as watch:
