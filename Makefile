@@ -2,6 +2,8 @@
 # hashes checked. A second run finds it ready.
 
 VENV ?= .venv
+# Other libraries, to be measured against and to work with, from a lock of their own.
+PEERS ?= .venv-peers
 # What `make test` runs; ARGS= runs the slow tests too.
 ARGS ?= -m "not slow"
 # The newest Python that works; a name on the PATH may be a stub that doesn't.
@@ -12,13 +14,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check bench docs lock clean
+.PHONY: demo test test-interop check bench bench-peers docs lock clean
 
 demo: $(READY)
 	$(BIN)/knotwork demo
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-interop: $(PEERS)/.ready
+	KNOTWORK_TEST_INTEROP=1 $(PEERS)/bin/python -m pytest tests/interop
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -27,6 +32,9 @@ check: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+
+bench-peers: $(PEERS)/.ready
+	$(PEERS)/bin/python benchmarks/transforms.py
 
 docs: $(READY)
 	$(BIN)/python -m tests.make_cli_docs
@@ -37,19 +45,38 @@ lock: $(READY)
 	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
 		--extra nlp --extra dev $(UPGRADE) pyproject.toml --output-file requirements.lock
+	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
+		--extra dev $(UPGRADE) --override benchmarks/peers-overrides.in pyproject.toml benchmarks/peers.in \
+		--output-file requirements-peers.lock
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+# One for any of the environments: a Python that works, with what makes environments.
+define CHECK_PYTHON
+@test -n "$(PYTHON)" || { echo "Knotwork needs Python 3.11 or newer, and none is on the PATH."; \
+	echo "Install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	echo "$(PYTHON) is not Python 3.11 or newer."; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	echo "$(PYTHON) cannot make virtual environments; on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
+endef
 
 $(READY): requirements.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "Knotwork needs Python 3.11 or newer, and none is on the PATH."; \
-		echo "Install one, or name it: make PYTHON=/path/to/python3"; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "$(PYTHON) is not Python 3.11 or newer."; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-		echo "$(PYTHON) cannot make virtual environments; on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV) with $(PYTHON); about a minute, only this once."
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --require-hashes --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(READY)
+
+# graphragzen asks for old versions of things that the part measured here doesn't use: the lock overrides them.
+$(PEERS)/.ready: requirements-peers.lock pyproject.toml
+	$(CHECK_PYTHON)
+	@echo "Setting up $(PEERS) with $(PYTHON); about two minutes, 1 GB, only this once."
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --ignore-requires-python \
+		--require-hashes --requirement requirements-peers.lock
+	$(PEERS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation --editable .
+	@touch $(PEERS)/.ready
