@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,8 @@ def test_slices_are_the_text_and_keep_the_limit_by_any_tokenizer(text: str, size
         assert "".join(parts) == text
         if tokenizer is not None:
             assert all(len(part.encode()) <= size for part in parts)
+            # and none could have taken the next character too
+            assert all(len((one + other[0]).encode()) > size for one, other in pairwise(parts))
 
 
 def test_a_limit_below_a_character_still_cuts_no_character() -> None:

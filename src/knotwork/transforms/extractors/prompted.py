@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
@@ -53,12 +54,10 @@ class LLMBasedExtractor(Extractor):
     reads: ClassVar[frozenset[str]] = frozenset({"page_content"})
 
     def __post_init__(self) -> None:
-        if self.prompt is not None and not isinstance(self.prompt, Prompt):
-            self.prompt = (self.default_prompt or Prompt("{text}")).replaced_by(self.prompt)
-        elif isinstance(self.prompt, Prompt) and self.default_prompt is not None:
-            self.prompt = self.default_prompt.replaced_by(self.prompt)
+        if self.prompt is None:
+            self.prompt = self.default_prompt
         else:
-            self.prompt = self.prompt or self.default_prompt
+            self.prompt = (self.default_prompt or Prompt("{text}")).replaced_by(self.prompt)
         super().__post_init__()
         if self.prompt is not None:
             self.prompt.needs(["text"], f"the prompt of {label(self)}")
@@ -122,22 +121,15 @@ def _ids(tokenizer: Any, text: str) -> Sequence[int]:
 
 def _parts(text: str, size: int, count: Callable[[str], int]) -> Iterator[str]:
     """The longest parts with at most `size` tokens, by a count that grows with the text; at least a character each."""
-    at, width = 0, max(size, 1)
+    at = 0
     while at < len(text):
-        low, high = 1, 1  # what fits (a character always does), and what was tried
-        high = min(width, len(text) - at)
-        while high > low and count(text[at : at + high]) <= size:
-            low, high = high, min(2 * high, len(text) - at)
-            if low == high:
-                break
-        while high - low > 1:
-            middle = (low + high) // 2
-            if count(text[at : at + middle]) <= size:
-                low = middle
-            else:
-                high = middle
-        yield text[at : at + low]
-        at, width = at + low, low
+        reach = min(2 * size, len(text) - at)
+        while reach < len(text) - at and count(text[at : at + reach]) <= size:
+            reach = min(2 * reach, len(text) - at)
+        rest = text[at : at + reach]
+        fits = bisect_right(range(1, reach + 1), size, key=lambda end, rest=rest: count(rest[:end]))  # type: ignore[misc]
+        yield rest[: max(fits, 1)]
+        at += max(fits, 1)
 
 
 def _plain(value: Any) -> Any:
