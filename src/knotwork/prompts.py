@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)(?:\n?```|\Z)", re.DOTALL)
+_BULLET = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+")
+_LABEL = re.compile(r"^\*\*[\w ]{1,30}:?\*\*:?\s*")
 _PREAMBLE = re.compile(r"^(?:sure|certainly|of course|okay|ok|here)\b[^\n]{0,120}:[ \t]*\n+", re.IGNORECASE)
 
 
@@ -123,14 +126,11 @@ def without_reasoning(reply: str) -> str:
 def _plain(said: str) -> str:
     fenced = _FENCED.fullmatch(said)
     text = fenced[1].strip() if fenced else said
-    if text.startswith("{"):  # one text, wrapped
-        try:
-            wrapped = json.loads(text)
-        except ValueError:
-            wrapped = None
-        if isinstance(wrapped, dict) and len(wrapped) == 1 and isinstance(inner := next(iter(wrapped.values())), str):
-            text = inner.strip()
-    text = _PREAMBLE.sub("", text).strip()
+    if text.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):  # then it is no JSON
+            inside = list(_texts(json.loads(text)))
+            text = inside[0].strip() if len(inside) == 1 else text
+    text = _LABEL.sub("", _PREAMBLE.sub("", text)).strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     if not text:
@@ -138,8 +138,17 @@ def _plain(said: str) -> str:
     return text
 
 
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
+
+
 def _json_in(said: str) -> Any:
-    """The JSON of a reply, mended where it is broken or cut off."""
+    """The JSON of a reply, mended where it is broken or cut off; a list of lines with bullets or numbers as a list."""
     fenced = _FENCED.search(said)
     for candidate in (said, fenced[1] if fenced else ""):
         try:
@@ -149,6 +158,9 @@ def _json_in(said: str) -> Any:
     text = fenced[1] if fenced else said
     starts = [at for at in (text.find("{"), text.find("[")) if at >= 0]
     if not starts:
+        lines = [line for line in text.splitlines() if line.strip()]
+        if lines and all(map(_BULLET.match, lines)):
+            return [_BULLET.sub("", line).strip() for line in lines]
         raise ReplyError("the reply holds no JSON")
     import json_repair
 

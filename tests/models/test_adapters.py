@@ -6,19 +6,31 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from knotwork.errors import ModelError
-from knotwork.models import LLM, Message, Reply, ScriptedLLM, embedder, llm
+from knotwork.errors import ModelError, ReplyError
+from knotwork.models import LLM, Message, Reply, ScriptedLLM, ask, embedder, llm
+from knotwork.prompts import Prompt
 
 QUESTION: list[Message] = [{"role": "user", "content": "Who?"}]
 
 
 def said(model: Any, messages: list[Message] = QUESTION) -> str:
     return asyncio.run(llm(model).complete(messages)).text
+
+
+class AnyKeywords:
+    async def complete(self, messages: Sequence[Message], **options: Any) -> Reply:
+        return Reply(f"{messages[0]['content']} {sorted(options)}")
+
+
+class MessagesAlone:
+    async def complete(self, messages: Sequence[Message]) -> str:
+        return messages[0]["content"]
 
 
 class Text:
@@ -83,6 +95,7 @@ async def later(prompt: str) -> str:
         (HaystackLike(), "ran: Who?"),
         (RagasLike(), "agenerated: Who?"),
         (SyncOurs(), "ours: Who?"),
+        (MessagesAlone(), "Who?"),
         (lambda prompt: f"lambda: {prompt}", "lambda: Who?"),
         (later, "function: Who?"),
     ],
@@ -95,6 +108,34 @@ def test_a_model_of_another_library_answers(model: Any, reply: str) -> None:
 def test_an_object_of_our_own_shape_is_taken_as_it_is() -> None:
     model = ScriptedLLM(["x"])
     assert llm(model) is model
+
+
+def test_a_model_of_our_shape_that_takes_any_keywords_is_taken_as_it_is() -> None:
+    model = AnyKeywords()
+    assert llm(model) is model
+
+
+@pytest.mark.parametrize("given", [None, 3, {}, {"replies": []}, Mock()])
+def test_a_reply_that_is_none_is_an_error_naming_the_model(given: Any) -> None:
+    class Odd:
+        async def complete(self, messages: Any, *, schema: Any = None, max_tokens: Any = None) -> Any:
+            return given
+
+    with pytest.raises(ModelError, match=r"Odd gave \w+, in which no text was found"):
+        asyncio.run(ask(llm(Odd()), Prompt("{text}"), text="x"))
+
+
+def test_a_text_in_place_of_a_reply_is_taken_and_nothing_is_an_empty_one() -> None:
+    class Says:
+        def __init__(self, reply: Any) -> None:
+            self.reply = reply
+
+        async def complete(self, messages: Any, *, schema: Any = None, max_tokens: Any = None) -> Any:
+            return self.reply
+
+    assert asyncio.run(ask(llm(Says("yes")), Prompt("{text}"), text="x")) == "yes"
+    with pytest.raises(ReplyError, match="the reply is empty"):
+        asyncio.run(ask(llm(Says(Reply(None))), Prompt("{text}"), text="x"))  # type: ignore[arg-type]
 
 
 def test_a_sync_model_runs_in_another_thread() -> None:

@@ -490,7 +490,7 @@ def test_a_filter_function_that_raises_is_a_transform_error_that_names_the_trans
         return bool(node.properties["absent"])
 
     for stage in (Mark(filter_nodes=broken), Parallel(Mark("Other"), Mark(filter_nodes=broken))):
-        with pytest.raises(TransformError, match="Mark failed: 'absent'"):
+        with pytest.raises(TransformError, match="Mark failed: KeyError: 'absent'"):
             apply_transforms(graph_of(1), stage)
 
 
@@ -500,7 +500,7 @@ def test_a_filter_function_that_raises_is_a_transform_error_that_names_the_trans
 @pytest.mark.parametrize("kind", [ValueError, TypeError, OSError, KeyError, ModelError, asyncio.CancelledError])
 def test_a_transform_error_names_transform_node_and_cause_and_is_of_its_causes_kind(kind: Any) -> None:
     cause = kind("no luck")
-    with pytest.raises(TransformError, match=r"Mark failed on node 2: '?no luck") as caught:
+    with pytest.raises(TransformError, match=r"Mark failed on node 2: (KeyError: ')?no luck") as caught:
         apply_transforms(graph_of(1, 2), Mark(broken={2: cause}), AT_ONCE)
     error = caught.value
     assert (error.transform, error.node_id, error.cause, error.__cause__) == ("Mark", 2, cause, cause)

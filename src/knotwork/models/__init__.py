@@ -60,6 +60,6 @@ def llm(spec: object) -> LLM:
     """
     if isinstance(spec, str) or spec is None:
         raise ModelError(f"no language model is known by the name {spec!r}; pass an object that completes prompts")
-    if speaks_ours(spec) and inspect.iscoroutinefunction(spec.complete):  # type: ignore[attr-defined]
+    if speaks_ours(spec):
         return spec  # type: ignore[return-value]
     return AdaptedLLM(spec)

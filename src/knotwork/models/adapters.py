@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,19 +43,22 @@ class AdaptedLLM:
     async def complete(
         self, messages: Sequence[Message], *, schema: type[BaseModel] | None = None, max_tokens: int | None = None
     ) -> Reply:
-        return _reply(await self._say(messages), type(self.model).__name__)
+        return reply_from(await self._say(messages), self.model)
 
 
 def speaks_ours(model: Any) -> bool:
-    """Whether `complete` takes messages and a schema, as the protocol says."""
-    return "schema" in _parameters(getattr(model, "complete", None))
+    """Whether `complete` is async and takes messages and the keywords that the protocol names."""
+    complete = getattr(model, "complete", None)
+    takes = _parameters(complete)
+    return inspect.iscoroutinefunction(complete) and ({"schema", "max_tokens"} <= takes or "**" in takes)
 
 
 def _face_of(model: Any) -> Callable[[Sequence[Message]], Awaitable[Any]]:
     """How a model is asked."""
-    if speaks_ours(model):  # but sync: the protocol's own models are not adapted
-        complete = in_coroutine(model.complete)
-        return lambda messages: complete(messages)
+    complete = getattr(model, "complete", None)
+    if callable(complete) and _parameters(complete) & {"messages", "schema"}:  # ours, but sync, or without keywords
+        ours = in_coroutine(complete)
+        return lambda messages: ours(messages)
     run = getattr(model, "run", None)
     if callable(run) and "prompt" in _parameters(run):  # haystack's generators, called by keyword
         generate = in_coroutine(run)
@@ -70,10 +75,12 @@ def _face_of(model: Any) -> Callable[[Sequence[Message]], Awaitable[Any]]:
 
 
 def _parameters(function: Any) -> set[str]:
+    """The names of the parameters; "**" among them when it takes any keyword."""
     try:
-        return set(inspect.signature(function).parameters)
+        found = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # nothing that can be called, or written in C
         return set()
+    return {"**" if each.kind is each.VAR_KEYWORD else each.name for each in found}
 
 
 def _one_text(messages: Sequence[Message]) -> str:
@@ -82,18 +89,19 @@ def _one_text(messages: Sequence[Message]) -> str:
     return "\n\n".join(f"{message['role']}: {message['content']}" for message in messages)
 
 
-def _reply(said: Any, name: str) -> Reply:
+def reply_from(said: Any, model: Any) -> Reply:
     """The text in what a model gave: itself, or in the places where other libraries keep it."""
     if isinstance(said, Reply):
-        return said
-    if isinstance(said, Mapping) and said.get("replies"):
-        said = said["replies"][0]
-    if hasattr(said, "generations"):
-        said = said.generations[0][0]
-    for found in (said, getattr(said, "text", None), getattr(said, "content", None)):
-        if isinstance(found, str):
-            return Reply(found)
-    raise ModelError(f"{name} gave {type(said).__name__}, in which no text was found; return a str")
+        return said if isinstance(said.text, str) else replace(said, text="")  # nothing was said
+    found = said
+    with suppress(LookupError, TypeError, AttributeError):  # then it is kept elsewhere
+        found = said["replies"][0] if isinstance(said, Mapping) else said.generations[0][0]
+    for text in (found, getattr(found, "text", None), getattr(found, "content", None)):
+        if isinstance(text, str):
+            return Reply(text)
+    raise ModelError(
+        f"{type(model).__name__} gave {type(said).__name__}, in which no text was found; return a str, or a Reply"
+    )
 
 
 class AdaptedEmbedder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from knotwork.errors import ReplyError
+from knotwork.models.adapters import reply_from
 from knotwork.prompts import Prompt
 from knotwork.protocols import LLM, Message
 
@@ -16,7 +17,7 @@ async def ask(model: LLM, prompt: Prompt, **values: str) -> Any:
     """The model's reply, read by the prompt. Raises ReplyError, with the last reply, when none could be used."""
     messages: list[Message] = [{"role": "user", "content": prompt.render(**values)}]
     for left in reversed(range(TRIES)):
-        reply = await model.complete(messages, schema=prompt.output_model)
+        reply = reply_from(await model.complete(messages, schema=prompt.output_model), model)
         if prompt.output_model is not None and isinstance(reply.parsed, prompt.output_model):
             return reply.parsed
         try:
