@@ -77,3 +77,36 @@ def test_a_chunk_without_text_gets_no_pooled_vector() -> None:
         kg, [SentenceExtractor(), SentenceEmbeddingExtractor(embedding_model=Letters()), PooledEmbeddingExtractor()]
     )
     assert kg.nodes[0].get_property("embedding") is None
+
+
+class Sick:
+    """A foreign embedder that fails on one text."""
+
+    dimension = 2
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        return [[1.0, self.value if "sick" in text else 0.0] for text in texts]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("kind", [EmbeddingExtractor, SentenceEmbeddingExtractor])
+def test_a_vector_that_is_not_finite_names_the_node_and_the_property(kind: Any, value: float) -> None:
+    kg = chunks("well here", "sick here")
+    apply_transforms(kg, SentenceExtractor())
+    with pytest.raises(ValueError, match=r"node 1: the embedder gave NaN or Infinity for property 'page_content'"):
+        apply_transforms(kg, kind(embedding_model=Sick(value)))
+
+
+def test_a_text_beyond_what_the_model_reads_is_the_mean_of_its_windows() -> None:
+    class Narrow(Letters):
+        max_tokens = 2
+
+    model, kg = Narrow(), chunks("a a b b", "a")
+    apply_transforms(kg, EmbeddingExtractor(embedding_model=model))
+    assert len(model.asked) > 2
+    assert "".join(model.asked) == "a a b ba"
+    np.testing.assert_allclose(kg.nodes[0].get_property("embedding"), [0.5**0.5, 0.5**0.5, 0], atol=1e-6)
+    np.testing.assert_allclose(kg.nodes[1].get_property("embedding"), [1, 0, 0])

@@ -590,12 +590,17 @@ def test_documents_that_come_back_without_vectors_name_the_document(made: Any) -
 @pytest.mark.parametrize(
     "rows", [np.full((2, 2), math.nan), None, np.zeros((1, 2)), np.zeros((3, 2)), [[1.0], [1.0, 2.0]]]
 )
-def test_so_do_those_of_an_embedder_of_ours(rows: Any) -> None:
+@pytest.mark.parametrize("foreign", [False, True])
+def test_so_do_those_of_an_embedder_of_ours_or_an_adapted_one(rows: Any, foreign: bool) -> None:
     class Broken(Embedder):
         async def embed(self, texts: Sequence[str]) -> Any:
             return rows
 
-    splitter = EmbeddingBasedDocumentSplitter(document_embedder=Broken(by_angle))
+    class Adapted:
+        def embed(self, texts: Sequence[str]) -> Any:
+            return rows
+
+    splitter = EmbeddingBasedDocumentSplitter(document_embedder=Adapted() if foreign else Broken(by_angle))
     splitter.warm_up()
     with pytest.raises(ValueError, match="document 'd'"):
         splitter.run([Document(said(0, 90), id="d")])

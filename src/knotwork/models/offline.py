@@ -240,10 +240,11 @@ def _pieces(text: str, limit: int) -> Iterator[str]:
 
 
 def unit_rows(rows: Vectors) -> Vectors:
-    """Each row divided by its length; rows of zeros stay."""
+    """Each row divided by its length; rows of zeros stay, those with NaN or Infinity hold NaN."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-    return rows
+    with np.errstate(invalid="ignore"):
+        unit: Vectors = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths != 0)
+    return unit
 
 
 def _utf8(text: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from knotwork.errors import InputError
 from knotwork.graph import Node
 from knotwork.models import embedder, unit_rows
-from knotwork.protocols import Embedder
+from knotwork.protocols import Embedder, Vectors
 from knotwork.text import token_slices
 from knotwork.transforms.base import Extractor
 
@@ -44,11 +44,8 @@ class EmbeddingExtractor(Extractor):
         wanted = list(dict.fromkeys(text for text in texts if text))
         vectors = dict(zip(wanted, await self._embed(wanted), strict=True)) if wanted else {}
         for node, text in zip(nodes, texts, strict=True):
-            if text and not np.isfinite(vectors[text]).all():
-                raise InputError(
-                    f"node {node.id!r}: the embedder gave NaN or Infinity for property {self.embed_property_name!r}; "
-                    "take another model, or leave the node out by filter_nodes"
-                )
+            if text:
+                self._check(node, vectors[text])
         return [(self.property_name, vectors[text] if text else None) for text in texts]
 
     def text_of(self, node: Node) -> str:
@@ -62,7 +59,14 @@ class EmbeddingExtractor(Extractor):
             )
         return text if text.strip() else ""
 
-    async def _embed(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def _check(self, node: Node, vectors: Vectors) -> None:
+        if not np.isfinite(vectors).all():
+            raise InputError(
+                f"node {node.id!r}: the embedder gave NaN or Infinity for property {self.embed_property_name!r}; "
+                "take another model, or leave the node out by filter_nodes"
+            )
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
         model = self.embedding_model = embedder(self.embedding_model)
         window = getattr(model, "max_tokens", None)
         if window is None:
@@ -106,9 +110,11 @@ class SentenceEmbeddingExtractor(EmbeddingExtractor):
             mine = [f"{before}{text[start:end].strip()}" for start, end in spans or ()] if text else []
             texts += mine
             counts.append(len(mine))
-        vectors = np.rint(127 * await self._embed(texts)).astype(np.int8) if texts else np.zeros((0, 0), np.int8)
+        vectors = await self._embed(texts) if texts else np.zeros((0, 0), np.float32)
         rows = np.split(vectors, np.cumsum(counts)[:-1])
-        return [(self.property_name, part.copy() if len(part) else None) for part in rows]
+        for node, part in zip(nodes, rows, strict=True):
+            self._check(node, part)
+        return [(self.property_name, np.rint(127 * part).astype(np.int8) if len(part) else None) for part in rows]
 
 
 @dataclass
