@@ -126,6 +126,8 @@ def test_another_programs_database_beside_the_file_is_no_index() -> None:
         ("chunk_size = 3\n", "chunk_size is 3: input should be greater than or equal to 8"),
         ("chunk_size = 2000000\n", "input should be less than or equal to 100000"),
         ("chunk_size = 100\nchunk_overlap = 100\n", "chunk_overlap is 100: input should be less than chunk_size (100)"),
+        ('splitter = "semantic"\nchunk_overlap = 5\n', "input should be 0: the splitter 'semantic' repeats no text"),
+        ('splitter = "words"\n', "splitter is 'words': input should be 'sentences', 'headlines' or 'semantic'"),
         ("[seed]\na = 1\n", "knotwork.toml, line 1: seed is {'a': 1}"),
         ("seed = 1\nprofile = fast\n", "line 2, at 'profile': not TOML: invalid value; a text stands in quotes"),
         ("seed = 1\nseed = 2\n", "knotwork.toml, line 2, at 'seed': not TOML: cannot overwrite a value"),

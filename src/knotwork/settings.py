@@ -70,6 +70,8 @@ class Settings(BaseSettings):
         size = info.data.get("chunk_size")
         if size is not None and overlap >= size:
             raise ValueError(f"input should be less than chunk_size ({size})")
+        if overlap and info.data.get("splitter", "sentences") != "sentences":
+            raise ValueError(f"input should be 0: the splitter {info.data['splitter']!r} repeats no text")
         return overlap
 
 

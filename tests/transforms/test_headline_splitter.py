@@ -199,3 +199,11 @@ def test_splitting_twice_changes_nothing() -> None:
     before = kg.to_dict()
     apply_transforms(kg, splitter)
     assert kg.to_dict() == before
+
+
+def test_a_long_section_falls_into_few_pieces_of_about_equal_length() -> None:
+    text = " ".join(f"Sentence number {n} is here." for n in range(400))
+    sizes = count_tokens(texts(chunks_of(text, [], min_tokens=10)))
+    assert len(sizes) <= 1.2 * count_tokens([text])[0] / 100
+    assert max(sizes) <= 100
+    assert min(sizes) >= 60

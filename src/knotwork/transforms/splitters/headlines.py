@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
@@ -27,6 +28,7 @@ _LINE = re.compile(r"[^\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 _MARKS = " \t\u00a0\u3000#*_=~`>:："
 _NUMBER = re.compile(r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXLC]+)[.)．、]?\s+(?=\S)")
 _LONGEST = 400  # characters of a line that may be a heading
+FULL = 0.9  # of the tokens a piece may have, as many as are aimed at: sentences are not cut to measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class HeadlineSplitter(Splitter):
     """Cuts `page_content` at the lines that are its `headlines` into chunks that together are the text.
 
     A section below `min_tokens` (o200k vocabulary) joins the next, the last one the previous; a chunk over
-    `max_tokens` is halved at the sentence border nearest to its middle, a sentence between characters. Only a blank
-    stretch longer than that makes a chunk too long, for it stays with the text beside it. A text below `min_tokens` is
+    `max_tokens` falls into few pieces of about equal length, at sentence borders, or inside a longer sentence. Only a
+    blank stretch longer than that makes a chunk too long, for it stays with the text beside it. A text below `min_tokens` is
     one chunk, headlines or not.
 
     Headlines may come in any order. A line is one whatever its marks ("## Methods", "2. Methods:", "**Methods**");
@@ -97,7 +99,7 @@ class HeadlineSplitter(Splitter):
         visible = len(text) - len(text.lstrip())
         borders = [0, *(cut for cut in cuts if cut > visible), len(text)]
         sections = _joined(text, list(pairwise(borders)), self.min_tokens)
-        pieces = [piece for section in sections for piece in _halved(text, section, self.max_tokens)]
+        pieces = [piece for section in sections for piece in _portions(text, section, self.max_tokens)]
         return join_short(without_blanks(text, pieces, fits), lambda span: tokens(span) < self.min_tokens, fits)
 
 
@@ -198,8 +200,8 @@ def _joined(text: str, sections: Sequence[Span], least: int) -> list[Span]:
     return joined
 
 
-def _halved(text: str, span: Span, size: int) -> list[Span]:
-    """A span in pieces of at most `size` tokens and about equal length, on sentence borders where sentences fit."""
+def _portions(text: str, span: Span, size: int) -> list[Span]:
+    """A span in few pieces of about equal length, of at most `size` tokens, on sentence borders where sentences fit."""
     start, end = span
     if count_tokens([text[start:end]])[0] <= size:
         return [span]
@@ -208,26 +210,30 @@ def _halved(text: str, span: Span, size: int) -> list[Span]:
     rest = [span]
     while rest:
         start, end = rest.pop()
-        if end - start == 1 or count_tokens([text[start:end]])[0] <= size:
+        tokens = count_tokens([text[start:end]])[0]
+        if end - start == 1 or tokens <= size:
             pieces.append((start, end))
             continue
-        middle = _nearest(borders, start, end) or _inside(text, start, end)
-        rest += [(middle, end), (start, middle)]
+        number = math.ceil(tokens / (FULL * size))  # of pieces
+        share = (number // 2) / number
+        border = _nearest(borders, start, end, share) or _inside(text, start, end, share)
+        rest += [(border, end), (start, border)]
     return pieces
 
 
-def _nearest(borders: Sequence[int], start: int, end: int) -> int | None:
-    """The border inside a span that is nearest to its middle."""
+def _nearest(borders: Sequence[int], start: int, end: int, share: float) -> int | None:
+    """The border inside a span that is nearest to where this share of it ends."""
     inside = borders[bisect_right(borders, start) : bisect_left(borders, end)]
-    return min(inside, key=lambda border: abs(2 * border - start - end)) if inside else None
+    wanted = start + share * (end - start)
+    return min(inside, key=lambda border: abs(border - wanted)) if inside else None
 
 
-def _inside(text: str, start: int, end: int) -> int:
-    """Where a sentence is cut: at the middle of its tokens, after a blank where there is one near."""
+def _inside(text: str, start: int, end: int, share: float) -> int:
+    """Where a sentence is cut: after this share of its tokens, or a blank that is near."""
     ends = [start + at for at in token_ends(text[start:end])]
-    middle = ends[(len(ends) - 1) // 2]
-    near = (end - start) // 4
-    blank = max(text.rfind(" ", middle - near, middle), text.rfind("\n", middle - near, middle))
-    if blank >= middle - near > start:
-        middle = blank + 1
-    return middle if start < middle < end else (start + end) // 2
+    border = ends[max(int(share * len(ends)) - 1, 0)]
+    near = (border - start) // 4
+    blank = max(text.rfind(" ", border - near, border), text.rfind("\n", border - near, border))
+    if blank >= border - near > start:
+        border = blank + 1
+    return border if start < border < end else (start + end) // 2
