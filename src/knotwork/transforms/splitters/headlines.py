@@ -44,8 +44,8 @@ class HeadlineSplitter(Splitter):
 
     A section below `min_tokens` (o200k vocabulary) joins the next, the last one the previous; a chunk over
     `max_tokens` falls into few pieces of about equal length, at sentence borders, or inside a longer sentence. Only a
-    blank stretch longer than that makes a chunk too long, for it stays with the text beside it. A text below `min_tokens` is
-    one chunk, headlines or not.
+    blank stretch longer than that makes a chunk too long, for it stays with the text beside it. A text below
+    `min_tokens` is one chunk, headlines or not.
 
     Headlines may come in any order. A line is one whatever its marks ("## Methods", "2. Methods:", "**Methods**");
     one that has no line of its own cuts where it begins a line or a sentence; others don't cut. Chunks are tied and
