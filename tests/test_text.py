@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from knotwork.text import (
@@ -36,6 +36,7 @@ def test_a_quote_before_a_paragraph_break_loses_nothing() -> None:
     assert "".join(text[a:b] for a, b in sentence_spans(text)) == text
 
 
+@example("0¸ 0")
 @given(ANY)
 def test_a_normal_form_is_its_own_normal_form(text: str) -> None:
     assert normalise_name(normalise_name(text)) == normalise_name(text)

@@ -49,7 +49,7 @@ def normalise_name(name: str) -> str:
     if not name.isascii():
         name = unicodedata.normalize("NFKC", name).translate(_QUOTES)
     # lower, not casefold: "ß" must keep its length class for offset-free comparison with text
-    name = fold_accents(_SPACE.sub(" ", name).lower())
+    name = _SPACE.sub(" ", fold_accents(name.lower()))  # a lone accent leaves a blank
     while True:  # what one step lays bare another may take: the form is that of its own form
         stripped = _ARTICLE.sub("", _POSSESSIVE.sub("", name.strip(_EDGE)))
         if stripped == name:
