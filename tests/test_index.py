@@ -80,6 +80,25 @@ def test_whichever_splitter_cuts_them_chunks_are_small_and_citations_true(tmp_pa
         assert index.add(tmp_path / "docs").unchanged == 4
 
 
+def test_an_index_keeps_its_splitter_and_refuses_another(tmp_path: Path) -> None:
+    def settings(**more: Any) -> Settings:
+        return Settings(profile="fast", embedder="fast", **more)
+
+    docs = folder(tmp_path / "docs")
+    with Index.open(tmp_path / "kb", settings=settings(splitter="headlines")) as index:
+        index.add(docs)
+    said = r"was cut by the splitter headlines, not semantic: .*another directory"
+    with (
+        Index.open(tmp_path / "kb", settings=settings(splitter="semantic")) as index,
+        pytest.raises(StoreMismatch, match=said),
+    ):
+        index.add(docs)
+    with Index.open(tmp_path / "kb", settings=settings()) as index:
+        assert index.add(docs).unchanged == 3
+        index.add(Document("# New\n\nRaymond Gosling took a photograph.", id="new"))
+        assert index.graph.get_node_by_id("new").get_property("headlines") == ["New"]
+
+
 def test_adding_the_same_folder_again_processes_nothing_and_changes_nothing(tmp_path: Path) -> None:
     docs = folder(tmp_path / "docs")
     with Index.open(tmp_path / "kb", settings=FAST) as index:

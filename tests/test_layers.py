@@ -20,8 +20,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("protocols",),
     ("gazetteer", "prompts"),
     ("nlp",),
-    ("digest",),
+    ("digest/",),
     ("models/",),
+    ("transforms.arguments",),
     ("transforms.base",),
     ("transforms.engine",),
     # what the stages of one folder share
@@ -55,7 +56,7 @@ CLIENTS = {
     "cli/": PUBLIC,
     "server/": PUBLIC,
     "mcp": PUBLIC,
-    "interop/": PUBLIC,
+    "interop/": PUBLIC | {"graph"},
     "testing/": PUBLIC | {"graph", "protocols"},
     "__main__": PUBLIC | {"cli/"},
 }

@@ -100,6 +100,8 @@ def test_a_prompt_comes_back_from_its_json() -> None:
         "```\n1. Ada\n2) Bo\n```",
         '{"entities": ["Ada", "Bo"]}',
         '{"names": ["Ada", "Bo"',
+        '{"names": ["Ada", "Bo", "Char',
+        '```json\n["Ada", "Bo", "Ch',
         "{'names': ['Ada', 'Bo',]}",
         '{"names": ["Ada", 7, null, "Bo"]}',
         '[{"name": "Ada", "type": "person"}, {"name": "Bo", "type": "person"}]',

@@ -115,6 +115,11 @@ def test_documents_of_middle_length_are_taken_whole() -> None:
     assert default_transforms_for_prechunked()[-1].transformations[0].threshold == 0.7
 
 
+def test_long_and_middle_documents_count_together_against_the_short_ones() -> None:
+    stages = default_transforms([LONG, MIDDLE, *[SHORT] * 5])
+    assert names(stages) == [SummaryExtractor, CustomNodeFilter, SIDE_BY_SIDE, LINKS]
+
+
 def test_langchain_s_documents_are_measured_too() -> None:
     lang = type("Document", (), {"page_content": LONG, "metadata": {}})()
     assert names(default_transforms([lang])) == names(default_transforms([LONG]))
@@ -127,8 +132,8 @@ def test_documents_too_short_say_how_long_they_are_and_what_does_it() -> None:
         default_transforms([SHORT] * 4)
 
 
-@pytest.mark.parametrize("documents", [[], [3], [None]])
-def test_no_documents_or_what_is_none_is_refused(documents: list[Any]) -> None:
+@pytest.mark.parametrize("documents", [[], [3], [None], "one text", 5, None])
+def test_no_documents_or_what_is_none_is_refused(documents: Any) -> None:
     with pytest.raises(InputError, match="document"):
         default_transforms(documents)
 

@@ -44,7 +44,7 @@ def test_without_anything_the_defaults_hold() -> None:
     assert Settings().model_dump() == {
         "profile": "auto",
         "embedder": "offline",
-        "splitter": "sentences",
+        "splitter": "auto",
         "chunk_size": 256,
         "chunk_overlap": 0,
         "max_cluster_size": 10,
@@ -127,7 +127,7 @@ def test_another_programs_database_beside_the_file_is_no_index() -> None:
         ("chunk_size = 2000000\n", "input should be less than or equal to 100000"),
         ("chunk_size = 100\nchunk_overlap = 100\n", "chunk_overlap is 100: input should be less than chunk_size (100)"),
         ('splitter = "semantic"\nchunk_overlap = 5\n', "input should be 0: the splitter 'semantic' repeats no text"),
-        ('splitter = "words"\n', "splitter is 'words': input should be 'sentences', 'headlines' or 'semantic'"),
+        ('splitter = "words"\n', "splitter is 'words': input should be 'auto', 'sentences', 'headlines' or 'semantic'"),
         ("[seed]\na = 1\n", "knotwork.toml, line 1: seed is {'a': 1}"),
         ("seed = 1\nprofile = fast\n", "line 2, at 'profile': not TOML: invalid value; a text stands in quotes"),
         ("seed = 1\nseed = 2\n", "knotwork.toml, line 2, at 'seed': not TOML: cannot overwrite a value"),

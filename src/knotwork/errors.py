@@ -90,10 +90,10 @@ class TransformError(KnotworkError):
         return super().__new__(cls, transform, node_id, cause, changes)
 
     def __init__(self, transform: str, node_id: Any, cause: BaseException, changes: Sequence[Any] = ()) -> None:
-        where = f" on node {node_id!r}" if node_id is not None else ""
         said = str(cause) or type(cause).__name__
         if isinstance(cause, LookupError) and str(cause):
             said = f"{type(cause).__name__}: {cause}"  # "KeyError: 'name'", where "'name'" says too little
+        where = "" if node_id is None or said.startswith("node ") else f" on node {node_id!r}"
         super().__init__(f"{transform} failed{where}: {said}")
         self.transform = transform
         self.node_id = node_id

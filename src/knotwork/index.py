@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import uuid4
 
 from knotwork import loaders
@@ -24,7 +24,7 @@ from knotwork.models import offline_available
 from knotwork.nlp import Profile
 from knotwork.nlp import profile as make_profile
 from knotwork.protocols import Embedder
-from knotwork.recipes import corpus_transforms, document_transforms
+from knotwork.recipes import Cut, corpus_transforms, document_transforms
 from knotwork.search.answer import answer
 from knotwork.search.evidence import Answer, Evidence
 from knotwork.search.passages import Mode, PassageIndex
@@ -133,6 +133,7 @@ class Index:
             return await self._update(found, splitter, on_error, progress or (lambda event: None))
 
     async def _update(self, found: _Found, splitter: Splitter | None, on_error: OnError, progress: Progress) -> Report:
+        cut = self._where_cut()
         hashes = {record.id: record.content_hash for record in self._store.records()}
         folders = _folders(self._store)
         changed = {
@@ -153,14 +154,15 @@ class Index:
             self._store.set_notes({"folders": json.dumps(folders | known, ensure_ascii=False), "stale": "1"})
             profile, embedder = await self._load_models(progress)
             model = (embedder.name, str(embedder.dimension)) if embedder is not None else ("", "0")
-            self._store.set_notes({"profile": profile.name, "embedder": model[0], "dimension": model[1]})
+            made_with = {"profile": profile.name, "embedder": model[0], "dimension": model[1], "splitter": cut}
+            self._store.set_notes(made_with)
             graph = self._store.graph()
             graph.subscribe(self._store.write)
             graph.apply([change for id in sorted(gone) for change in _removal(graph, id)])
             stages = document_transforms(
                 profile=profile,
                 embedder=embedder,
-                splitter=splitter or self._settings.splitter,
+                splitter=splitter or cut,
                 chunk_size=self._settings.chunk_size,
                 chunk_overlap=self._settings.chunk_overlap,
                 pooled=embedder is not None and embedder.name in POOLED,
@@ -240,6 +242,16 @@ class Index:
             self._models = profile, embedder
             progress(Event("end", "models"))
         return self._models
+
+    def _where_cut(self) -> Cut:
+        """The splitter of this index: what it was made with, else what is asked for."""
+        made_with, wanted = self._made_with("splitter"), self._settings.splitter
+        if made_with and wanted not in ("auto", made_with):
+            raise StoreMismatch(
+                f"{self._store.path} was cut by the splitter {made_with}, not {wanted}: leave the splitter out, or "
+                "index into another directory"
+            )
+        return cast(Cut, made_with or ("sentences" if wanted == "auto" else wanted))
 
     def _made_with(self, note: str) -> str | None:
         return self._store.note(note) if self._store.exists else None

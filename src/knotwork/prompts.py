@@ -165,12 +165,20 @@ def _json_in(said: str) -> Any:
     import json_repair
 
     try:
-        found = json_repair.loads(text[min(starts) :])
+        found = json_repair.loads(_complete(text[min(starts) :]))
     except (ValueError, RecursionError) as error:
         raise ReplyError(f"the reply holds no JSON that can be mended ({error})") from error
     if not isinstance(found, dict | list) or not found:
         raise ReplyError("the reply holds no JSON that can be mended")
     return found
+
+
+def _complete(text: str) -> str:
+    """JSON that was cut off inside a text, without that text: half a name is no name."""
+    if text.rstrip().endswith(("}", "]")):
+        return text
+    quotes = list(re.finditer(r'(?<!\\)(?:\\\\)*"', text))
+    return text[: quotes[-1].start()] if len(quotes) % 2 else text
 
 
 def _fitted(data: Any, model: type[BaseModel]) -> BaseModel:

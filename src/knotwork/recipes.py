@@ -142,18 +142,19 @@ def default_transforms(
 
     documents: ours, LangChain's or strings. Where a quarter of them have more than 500 tokens they are split at their
     headings, scored, and linked by the similarity of their summaries and the overlap of the chunks' names; where a
-    quarter have 101 to 500, the same without the splitting. llm, embedding_model None: offline.
+    quarter have more than 100, the same without the splitting. llm, embedding_model None: offline.
 
     Raises InputError for no documents, and for ones too short for either.
     """
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise InputError(f"default_transforms needs a list of documents, not {type(documents).__name__}")
     counts = count_tokens(list(map(_text_of, documents)))
     if not counts:
         raise InputError("default_transforms needs the documents: it chooses the transforms by their lengths")
     share_long = sum(count > LONG for count in counts) / len(counts)
-    share_middle = sum(SHORT < count <= LONG for count in counts) / len(counts)
     if share_long >= 0.25:
         return _of_long_documents(llm, embedding_model)
-    if share_middle >= 0.25:
+    if sum(count > SHORT for count in counts) >= len(counts) / 4:  # the few long ones with them
         return _of_whole_texts(lambda node: _is_document(node) and _tokens(node) > SHORT, 0.5, llm, embedding_model)
     raise InputError(
         f"the {len(counts)} documents are too short for default_transforms: {max(counts)} tokens the longest, and "

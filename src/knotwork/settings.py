@@ -44,8 +44,10 @@ class Settings(BaseSettings):
     embedder: Literal["offline", "fast", "nlp"] = Field(
         "offline", description="vectors; offline: the better one installed"
     )
-    splitter: Literal["sentences", "headlines", "semantic"] = Field(
-        "sentences", description="where documents are cut: at sentences, at their headings, or where the subject drifts"
+    splitter: Literal["auto", "sentences", "headlines", "semantic"] = Field(
+        "auto",
+        description="where documents are cut: at sentences, at their headings, or where the subject drifts; "
+        "auto: as the index was made, sentences for a new one",
     )
     chunk_size: Annotated[
         int, _Number, Field(ge=8, le=100_000, description="tokens a chunk at most; semantic: four characters for each")
@@ -70,7 +72,7 @@ class Settings(BaseSettings):
         size = info.data.get("chunk_size")
         if size is not None and overlap >= size:
             raise ValueError(f"input should be less than chunk_size ({size})")
-        if overlap and info.data.get("splitter", "sentences") != "sentences":
+        if overlap and info.data.get("splitter", "auto") not in ("auto", "sentences"):
             raise ValueError(f"input should be 0: the splitter {info.data['splitter']!r} repeats no text")
         return overlap
 

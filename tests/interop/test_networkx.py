@@ -79,7 +79,7 @@ def test_what_relates_two_entities_is_one_edge(kg: KnowledgeGraph) -> None:
     graph = entity_graph(kg)
     assert graph.number_of_edges() == 2
     assert graph.edges["Bob", "Ada"] == {"weight": 3.0, "description": "in Rome\nleft", "source_id": "c0\nc1"}
-    assert graph.edges["Bob", "Eve"] == {"weight": 1.0, "description": "", "source_id": ""}
+    assert graph.edges["Bob", "Eve"] == {"weight": 0.0, "description": "", "source_id": ""}
 
 
 def test_the_delimiter_is_the_one_asked_for(kg: KnowledgeGraph) -> None:

@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from knotwork.errors import ModelError, ReplyError
+from knotwork import KnowledgeGraph, Node, RunConfig, apply_transforms
+from knotwork.errors import ModelError, ReplyError, TransformError
 from knotwork.models import LLM, Message, Reply, ScriptedLLM, ask, embedder, llm
 from knotwork.prompts import Prompt
+from knotwork.transforms import SummaryExtractor
 
 QUESTION: list[Message] = [{"role": "user", "content": "Who?"}]
 
@@ -239,3 +241,21 @@ def test_a_scripted_model_may_answer_by_the_prompt_and_may_fail() -> None:
     assert asyncio.run(model.complete(QUESTION, schema=Named)).finish_reason == "length"
     with pytest.raises(TimeoutError):
         said(model, [{"role": "user", "content": "!"}])
+
+
+@pytest.mark.parametrize("retries", [True, False])
+def test_an_adapted_model_that_retries_by_itself_is_not_retried_again(retries: bool) -> None:
+    class Fails:
+        def __init__(self) -> None:
+            self.retries = retries
+            self.asked = 0
+
+        def generate(self, prompt: str) -> str:
+            self.asked += 1
+            raise ConnectionError("gone")
+
+    model = Fails()
+    kg = KnowledgeGraph([Node("a", {"page_content": "Ada."})])
+    with pytest.raises(TransformError, match="gone"):
+        apply_transforms(kg, SummaryExtractor(llm=model), RunConfig(max_retries=2, max_wait=0))
+    assert model.asked == (1 if retries else 3)

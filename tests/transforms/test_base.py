@@ -11,6 +11,7 @@ import pytest
 from tests.strategies import saved
 
 from knotwork.graph import AddNode, Change, KnowledgeGraph, Node, NodeType, Relationship, SetProperty
+from knotwork.threads import in_thread
 from knotwork.transforms.base import (
     BaseGraphTransformation,
     Extractor,
@@ -20,7 +21,6 @@ from knotwork.transforms.base import (
     Splitter,
     default_filter,
     in_coroutine,
-    in_thread,
     label,
 )
 from knotwork.transforms.engine import apply_transforms

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from knotwork import KnowledgeGraph, Node, NodeType, apply_transforms
+from knotwork import KnowledgeGraph, Node, NodeType, RunConfig, apply_transforms
+from knotwork.errors import TransformError
 from knotwork.transforms import (
     EmbeddingExtractor,
     PassageEmbeddingExtractor,
@@ -110,3 +112,46 @@ def test_a_text_beyond_what_the_model_reads_is_the_mean_of_its_windows() -> None
     assert "".join(model.asked) == "a a b ba"
     np.testing.assert_allclose(kg.nodes[0].get_property("embedding"), [0.5**0.5, 0.5**0.5, 0], atol=1e-6)
     np.testing.assert_allclose(kg.nodes[1].get_property("embedding"), [1, 0, 0])
+
+
+def test_equal_texts_are_embedded_once_however_many_nodes_have_them() -> None:
+    model, kg = Letters(), chunks(*(f"a{n % 10}" for n in range(1000)))
+    apply_transforms(kg, EmbeddingExtractor(embedding_model=model))
+    assert sorted(model.asked) == sorted(f"a{n}" for n in range(10))
+    assert all(node.get_property("embedding") is not None for node in kg.nodes)
+
+
+def test_one_node_that_cannot_be_read_costs_no_other_its_vector() -> None:
+    kg = chunks("a", "b", 3, "c")
+    report = apply_transforms(kg, EmbeddingExtractor(embedding_model=Letters()), on_error="skip")
+    assert [skipped.what for skipped in report.skipped] == [2]
+    assert "node 2: property 'page_content' is int" in report.skipped[0].reason
+    assert [node.get_property("embedding") is not None for node in kg.nodes] == [True, True, False, True]
+
+
+def test_an_embedder_of_one_text_a_call_is_called_for_many_at_once() -> None:
+    class OneByOne:
+        running = peak = 0
+
+        async def aembed_text(self, text: str) -> list[float]:
+            self.running += 1
+            self.peak = max(self.peak, self.running)
+            await asyncio.sleep(0.01)
+            self.running -= 1
+            return [1.0, len(text)]
+
+    model, kg = OneByOne(), chunks(*("a" * n for n in range(1, 21)))
+    apply_transforms(kg, EmbeddingExtractor(embedding_model=model), RunConfig(max_workers=8))
+    assert model.peak == 8
+
+
+@pytest.mark.parametrize("made", [None, [], [[1.0]], "vectors", [[1.0], [1.0, 2.0]], [[], []]])
+def test_an_embedder_that_gives_no_vectors_is_named(made: Any) -> None:
+    class Odd(Letters):
+        name = "odd"
+
+        async def embed(self, texts: Sequence[str]) -> Any:
+            return made
+
+    with pytest.raises(TransformError, match="odd did not give 2 vectors"):
+        apply_transforms(chunks("a", "b"), EmbeddingExtractor(embedding_model=Odd()))

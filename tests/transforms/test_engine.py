@@ -34,6 +34,7 @@ from knotwork.graph import (
     RemoveRelationship,
     SetProperty,
 )
+from knotwork.threads import in_thread
 from knotwork.transforms.base import (
     BaseGraphTransformation,
     Extractor,
@@ -41,7 +42,6 @@ from knotwork.transforms.base import (
     NodeFilter,
     RelationshipBuilder,
     Splitter,
-    in_thread,
 )
 from knotwork.transforms.engine import (
     Event,

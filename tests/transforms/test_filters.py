@@ -60,7 +60,7 @@ def test_nodes_below_the_score_go_and_their_chain_is_bridged() -> None:
     assert json.dumps(kg.to_dict()) == before
 
 
-@pytest.mark.parametrize(("min_score", "left"), [(1, 3), (2, 2), (3, 1), (6, 0)])
+@pytest.mark.parametrize(("min_score", "left"), [(1, 3), (2, 2), (3, 1), (5, 0)])
 def test_only_a_score_below_the_least_removes(min_score: int, left: int) -> None:
     model = ScriptedLLM([score(1), score(2), score(3)])
     kg = document("a", "b", "c")
@@ -130,6 +130,18 @@ def test_a_score_of_99_is_a_bad_reply_and_at_last_an_error_naming_the_node() -> 
         apply_transforms(document("one"), never)
 
 
+def test_a_score_that_is_true_is_no_score() -> None:
+    kg = document("one")
+    apply_transforms(kg, CustomNodeFilter(filter_nodes=chunks_only, llm=ScriptedLLM([score(True), score("3")])))
+    assert kg.nodes[1].get_property("question_potential") == 3
+
+
+def test_results_of_one_rubric_do_not_serve_another() -> None:
+    one, other = CustomNodeFilter(), CustomNodeFilter(rubrics={**DEFAULT_RUBRICS, "score1_description": "Bad."})
+    assert one.told_apart_by() != other.told_apart_by()
+    assert one.told_apart_by() == CustomNodeFilter().told_apart_by()
+
+
 def test_verdicts_finished_before_a_failure_are_not_paid_for_again() -> None:
     model = ScriptedLLM([score(1), score(4), *["no"] * 3, score(1)])
     kg = document("a", "b", "c")
@@ -176,11 +188,11 @@ def test_the_scoring_prompt_may_be_another_and_must_show_the_text() -> None:
     assert CustomNodeFilter().get_prompts()["scoring_prompt"] == QuestionPotentialPrompt()
 
 
-@pytest.mark.parametrize(("name", "value"), [("page_content", 3), ("question_potential", "high")])
+@pytest.mark.parametrize(("name", "value"), [("page_content", 3), ("question_potential", "high"), ("summary", 5)])
 def test_a_property_of_the_wrong_type_names_node_and_property(name: str, value: Any) -> None:
     kg = document("one")
-    kg.nodes[1].properties[name] = value
-    with pytest.raises(ValueError, match=f"'c0'.*'{name}'"):
+    kg.nodes[name != "summary"].properties[name] = value
+    with pytest.raises(ValueError, match=f"node '(c0|d)': property '{name}'"):
         apply_transforms(kg, CustomNodeFilter(filter_nodes=chunks_only, llm=ScriptedLLM([score(3)])))
 
 

@@ -203,7 +203,7 @@ def test_a_limit_below_a_character_still_cuts_no_character() -> None:
     ],
 )
 def test_a_wrong_parameter_is_refused(made: Callable[[], object]) -> None:
-    with pytest.raises(InputError, match=r"at least 1|\{text\}"):
+    with pytest.raises(InputError, match=r"a whole number from 1 on|\{text\}"):
         made()
 
 

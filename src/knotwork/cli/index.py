@@ -33,6 +33,7 @@ class Embedder(StrEnum):
 
 
 class Cut(StrEnum):
+    auto = "auto"
     sentences = "sentences"
     headlines = "headlines"
     semantic = "semantic"
@@ -55,7 +56,10 @@ def run(
     ] = None,
     splitter: Annotated[
         Cut | None,
-        typer.Option(help="Where documents are cut: at sentences, at their headings, or where the subject drifts."),
+        typer.Option(
+            help="Where documents are cut: at sentences, at their headings, or where the subject drifts. "
+            "auto: as the index was made."
+        ),
     ] = None,
     on_error: Annotated[
         OnError, typer.Option(help="What to do about a document that cannot be worked on: leave it out, or stop.")

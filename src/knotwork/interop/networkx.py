@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from knotwork import KnowledgeGraph, Node, NodeType
+from knotwork import KnowledgeGraph, Node, NodeType, Relationship
 from knotwork.errors import MissingExtra
 
 if TYPE_CHECKING:
@@ -32,8 +32,9 @@ def entity_graph(kg: KnowledgeGraph, delimiter: str = "\n") -> nx.Graph:
     """The entities by name and what relates them, one edge a pair, as `PromptBuilder` and graphragzen take them.
 
     Nodes have `type`, `description`, `source_id` (ids of the chunks that name it, joined by the delimiter) and
-    `cluster` (paths of its communities, the widest first); edges have `weight` (the sum), `description` (a line
-    each) and `source_id`. Entities that share a name are called by their ids.
+    `cluster` (paths of its communities, the widest first); edges have `weight` (the sum, of a missing one 0),
+    `description` (those of the relationships, each once) and `source_id`. Entities that share a name are called by
+    their ids.
     """
     graph = _networkx().Graph()
     entities = kg.nodes_of(NodeType.ENTITY)
@@ -48,20 +49,17 @@ def entity_graph(kg: KnowledgeGraph, delimiter: str = "\n") -> nx.Graph:
             source_id=_joined(chunks, delimiter),
             cluster=sorted(paths, key=lambda path: (path.count(","), path)),
         )
+    pairs: dict[tuple[Any, Any], list[Relationship]] = {}
     for link in kg.relationships:
-        if link.type != "relates" or link.source.id not in names or link.target.id not in names:
-            continue
-        a, b = names[link.source.id], names[link.target.id]
-        before: dict[str, Any] = graph.get_edge_data(a, b, {"weight": 0.0, "description": "", "source_id": ""})
-        weight = link.get_property("weight")
-        said = link.get_property("description") or link.get_property("relation")
-        chunks = [*filter(None, before["source_id"].split(delimiter)), *(link.get_property("chunks") or ())]
+        if link.type == "relates" and link.source.id in names and link.target.id in names:
+            a, b = names[link.source.id], names[link.target.id]
+            pairs.setdefault((b, a) if (b, a) in pairs else (a, b), []).append(link)
+    for (a, b), links in pairs.items():
+        said = [link.get_property("description") or link.get_property("relation") for link in links]
+        chunks = [chunk for link in links for chunk in link.get_property("chunks") or ()]
+        weight = sum(float(link.get_property("weight") or 0) for link in links)
         graph.add_edge(
-            a,
-            b,
-            weight=before["weight"] + (1.0 if weight is None else float(weight)),
-            description=_joined([*filter(None, before["description"].split("\n")), *filter(None, [said])], "\n"),
-            source_id=_joined(chunks, delimiter),
+            a, b, weight=weight, description=_joined(filter(None, said), "\n"), source_id=_joined(chunks, delimiter)
         )
     return graph
 

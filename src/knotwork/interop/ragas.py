@@ -8,8 +8,6 @@ a graph remembers of transforms that ran (its journal) has no place there.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from knotwork import KnowledgeGraph, Node, NodeType, Relationship
 from knotwork.errors import InputError, MissingExtra
+from knotwork.graph import write_atomically
 
 if TYPE_CHECKING:
     from ragas.testset.graph import KnowledgeGraph as RagasGraph
@@ -56,7 +55,10 @@ def save_ragas(kg: KnowledgeGraph, path: str | Path) -> None:
         content = json.dumps(data, ensure_ascii=False, allow_nan=False, indent=2).encode()
     except UnicodeEncodeError:  # lone surrogates exist in JSON as escapes only
         content = json.dumps(data, allow_nan=False, indent=2).encode()
-    _write(Path(path), content)
+    try:
+        write_atomically(Path(path), content)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
 
 
 def from_ragas(kg: RagasGraph) -> KnowledgeGraph:
@@ -193,18 +195,3 @@ def _nested(flat: list[Any], shape: list[int]) -> Any:
         return flat
     size = len(flat) // shape[0] if shape[0] else 0
     return [_nested(flat[at * size : (at + 1) * size], shape[1:]) for at in range(shape[0])]
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file whole, or leave it as it was."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.resolve().parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(temporary, path.resolve())
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 
 from knotwork.errors import ModelError
-from knotwork.models.adapters import AdaptedEmbedder, AdaptedLLM, speaks_ours
+from knotwork.models.adapters import AdaptedEmbedder, AdaptedLLM, rows_from, speaks_ours
 from knotwork.models.offline import MiniLMEmbedder, StaticEmbedder, minilm_available, static_available, unit_rows
 from knotwork.models.scripted import ScriptedLLM
 from knotwork.models.structured import ask
@@ -22,6 +22,7 @@ __all__ = [
     "embedder",
     "llm",
     "offline_available",
+    "rows_from",
     "unit_rows",
 ]
 

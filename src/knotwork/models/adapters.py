@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from knotwork.errors import MissingExtra, ModelError
+from knotwork.errors import MissingExtra, ModelError, ReplyError
 from knotwork.models.offline import unit_rows
 from knotwork.protocols import Message, Reply, Vectors
 from knotwork.threads import in_coroutine
@@ -107,7 +107,7 @@ def reply_from(said: Any, model: Any) -> Reply:
 class AdaptedEmbedder:
     """An object that gives vectors; sync methods run in a thread, rows are brought to length 1.
 
-    dimension: 0 until the first vectors came, when the object doesn't say.
+    dimension: 0 until the first vectors came, when the object doesn't say. at_once: 1 where it takes one text a call.
     """
 
     def __init__(self, model: Any) -> None:
@@ -116,6 +116,7 @@ class AdaptedEmbedder:
         dimension = getattr(model, "dimension", 0)
         self.dimension = dimension if isinstance(dimension, int) else 0
         self.max_tokens = getattr(model, "max_tokens", None)
+        self.at_once = None if _takes_many(model) else 1
         self.retries = bool(getattr(model, "retries", False))
         self._vectors = _vectors_of(model)
 
@@ -125,16 +126,26 @@ class AdaptedEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.zeros((0, self.dimension), np.float32)
-        made = await self._vectors(list(texts))
-        try:
-            rows = np.asarray(made, np.float32)
-            if rows.ndim != 2 or len(rows) != len(texts) or self.dimension not in (0, rows.shape[1]):
-                raise ValueError(f"an array of shape {rows.shape}")
-        except (TypeError, ValueError) as error:
-            wanted = f"{len(texts)} vectors of {self.dimension or 'equally many'} numbers"
-            raise ModelError(f"{self.name} did not give {wanted}: {error}") from error
+        rows = rows_from(await self._vectors(list(texts)), len(texts), self.name, self.dimension)
         self.dimension = rows.shape[1]
         return unit_rows(rows)
+
+
+def rows_from(made: Any, count: int, name: str, dimension: int = 0) -> Vectors:
+    """What an embedder gave for so many texts, as rows. Raises ReplyError, naming it, when that can't be."""
+    try:
+        rows = np.asarray(made, np.float32)
+        if rows.ndim != 2 or len(rows) != count or not rows.shape[1] or dimension not in (0, rows.shape[1]):
+            raise ValueError(f"an array of shape {rows.shape}")
+    except (TypeError, ValueError) as error:
+        wanted = f"{count} vectors of {dimension or 'equally many'} numbers"
+        raise ReplyError(f"{name} did not give {wanted}: {error}") from error
+    return rows
+
+
+def _takes_many(model: Any) -> bool:
+    run = getattr(model, "run", None)
+    return any(callable(getattr(model, name, None)) for name in MANY_TEXTS_IN) or "documents" in _parameters(run)
 
 
 def _vectors_of(model: Any) -> Face:

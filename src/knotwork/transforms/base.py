@@ -40,7 +40,7 @@ from knotwork.graph import (
 )
 from knotwork.prompts import Prompt, prompt_from
 from knotwork.text import stable_id
-from knotwork.threads import in_coroutine, in_thread  # noqa: F401
+from knotwork.threads import in_coroutine
 
 _NOT_IN_A_FILE_NAME = re.compile(r"[^\w.-]")
 

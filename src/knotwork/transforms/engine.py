@@ -57,7 +57,8 @@ log = logging.getLogger("knotwork")
 class RunConfig:
     """How calls are made. The unit of timeout and retry is one node's call.
 
-    timeout, max_wait: seconds. max_retries: further tries after the first. exception_types: what is retried;
+    timeout, max_wait: seconds. A sync call that exceeds the timeout can't be stopped: it goes on in its thread, beyond
+    max_workers. max_retries: further tries after the first. exception_types: what is retried;
     ValueError, TypeError and our own input errors never are. seed: of the jitter between tries.
     log_tenacity: log every retry (the name is the one users know).
     """

@@ -6,9 +6,10 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from knotwork.errors import InputError, ReplyError
 from knotwork.graph import Change, KnowledgeGraph, Node, NodeType, RemoveNode, SetProperty, get_parent_nodes
@@ -16,24 +17,33 @@ from knotwork.models import ask, llm
 from knotwork.prompts import Prompt
 from knotwork.protocols import LLM
 from knotwork.text import stable_id
+from knotwork.transforms.arguments import check_range, text_of
 from knotwork.transforms.base import Call, NodeFilter, Results, bridges, label
 
 log = logging.getLogger("knotwork")
 
-DEFAULT_RUBRICS: Mapping[str, str] = {
-    "score1_description": "The text says nothing about the document's subject: navigation, boilerplate, fragments.",
-    "score2_description": "It touches the subject, but too thinly or too unclearly for a question to rest on it.",
-    "score3_description": "It carries some of the subject; a plain question of fact could be answered from it.",
-    "score4_description": "It treats an important part of the subject clearly; several good questions rest on it.",
-    "score5_description": "It is rich in what the document is about; it answers questions that need thought.",
-}
+DEFAULT_RUBRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "score1_description": "The text says nothing about the document's subject: navigation, boilerplate, fragments.",
+        "score2_description": "It touches the subject, but too thinly or too unclearly for a question to rest on it.",
+        "score3_description": "It carries some of the subject; a plain question of fact could be answered from it.",
+        "score4_description": "It treats an important part of the subject clearly; several good questions rest on it.",
+        "score5_description": "It is rich in what the document is about; it answers questions that need thought.",
+    }
+)
 """What each score from 1 to 5 means to `CustomNodeFilter`."""
+
+
+def _no_bool(value: Any) -> Any:
+    if isinstance(value, bool):  # pydantic would read true as 1
+        raise ValueError("a whole number is needed, not true or false")
+    return value
 
 
 class Score(BaseModel):
     """How well a text serves questions, from 1 to 5."""
 
-    score: int = Field(ge=1, le=5)
+    score: Annotated[int, BeforeValidator(_no_bool), Field(ge=1, le=5)]
 
 
 @dataclass(frozen=True)
@@ -88,6 +98,7 @@ class CustomNodeFilter(LLMBasedNodeFilter):
         self.scoring_prompt = replace(prompt, output_model=Score)
         self.rubrics = _checked(self.rubrics)
         super().__post_init__()
+        check_range(label(self), "min_score", self.min_score, 1, 5)
 
     def told_apart_by(self) -> str:
         return stable_id(super().told_apart_by(), json.dumps(self.rubrics))[:16]
@@ -105,9 +116,7 @@ class CustomNodeFilter(LLMBasedNodeFilter):
         known = self._known(node)
         if known is not None:
             return known
-        content, summary = node.get_property("page_content"), _summary_of(node, kg)
-        if content is not None and not isinstance(content, str):
-            raise InputError(f"node {node.id!r}: property 'page_content' is {type(content).__name__}, a str is needed")
+        content, summary = text_of(node), _summary_of(node, kg)
         if self.llm is None or not content or not summary or not isinstance(self.scoring_prompt, Prompt):
             return None
         rubrics = "\n".join(f"{n}: {self.rubrics[key]}" for n, key in enumerate(DEFAULT_RUBRICS, 1))
@@ -167,8 +176,7 @@ class CustomNodeFilter(LLMBasedNodeFilter):
 
 def _summary_of(node: Node, kg: KnowledgeGraph) -> str:
     parents = get_parent_nodes(node, kg) if node.type is NodeType.CHUNK else []
-    found = (parent.get_property("summary") for parent in parents or [node])
-    return "\n\n".join(str(summary) for summary in found if summary)
+    return "\n\n".join(filter(None, (text_of(parent, "summary") for parent in parents or [node])))
 
 
 def _checked(rubrics: Mapping[str, str]) -> dict[str, str]:

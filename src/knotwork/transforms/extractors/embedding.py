@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from knotwork.errors import InputError
-from knotwork.graph import Node
-from knotwork.models import embedder, unit_rows
+from knotwork.graph import KnowledgeGraph, Node
+from knotwork.models import embedder, rows_from, unit_rows
 from knotwork.protocols import Embedder, Vectors
 from knotwork.text import token_slices
-from knotwork.transforms.base import Extractor
+from knotwork.transforms.arguments import check_name, text_of
+from knotwork.transforms.base import Call, Extractor, label
 
 
 @dataclass
@@ -32,9 +33,29 @@ class EmbeddingExtractor(Extractor):
 
     batch_size: ClassVar[int] = 256
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_name(label(self), "property_name", self.property_name)
+        check_name(label(self), "embed_property_name", self.embed_property_name)
+        if self.embedding_model is not None and not isinstance(self.embedding_model, str):
+            self.embedding_model = embedder(self.embedding_model)
+
     @property
     def reads(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset([self.embed_property_name])
+
+    def calls_on(self, kg: KnowledgeGraph) -> Iterator[Call]:
+        """Nodes of one text stand in one call; one without a text that can be read is a call of its own."""
+        by_text: dict[str, list[Node]] = {}
+        for node in (node for call in super().calls_on(kg) for node in call.nodes):
+            try:
+                by_text.setdefault(self.text_of(node), []).append(node)
+            except InputError:  # which it will raise again, for itself alone
+                yield Call((node,), self._many)
+        groups = list(by_text.values())
+        size = getattr(self.embedding_model, "at_once", None) or self.batch_size
+        for start in range(0, len(groups), size):
+            yield Call(tuple(node for group in groups[start : start + size] for node in group), self._many)
 
     async def extract(self, node: Node) -> tuple[str, Any]:
         return (await self.extract_many([node]))[0]
@@ -50,14 +71,7 @@ class EmbeddingExtractor(Extractor):
 
     def text_of(self, node: Node) -> str:
         """What is embedded of a node; "" for nothing."""
-        text = node.get_property(self.embed_property_name)
-        if text is None:
-            return ""
-        if not isinstance(text, str):
-            raise InputError(
-                f"node {node.id!r}: property {self.embed_property_name!r} is {type(text).__name__}, a str is needed"
-            )
-        return text if text.strip() else ""
+        return text_of(node, self.embed_property_name)
 
     def _check(self, node: Node, vectors: Vectors) -> None:
         if not np.isfinite(vectors).all():
@@ -70,9 +84,10 @@ class EmbeddingExtractor(Extractor):
         model = self.embedding_model = embedder(self.embedding_model)
         window = getattr(model, "max_tokens", None)
         if window is None:
-            return await model.embed(texts)
+            return rows_from(await model.embed(texts), len(texts), _name(model))
         windows = [[text[start:end] for start, end in token_slices(text, window)] for text in texts]
-        rows = await model.embed([part for parts in windows for part in parts])
+        parts = [part for parts in windows for part in parts]
+        rows = rows_from(await model.embed(parts), len(parts), _name(model))
         starts = np.cumsum([0, *map(len, windows[:-1])])
         return unit_rows(np.add.reduceat(rows, starts, axis=0))
 
@@ -135,6 +150,10 @@ class PooledEmbeddingExtractor(Extractor):
         lengths = np.array([end - start for start, end in spans], np.float32)
         mean = lengths @ unit_rows(rows.astype(np.float32))
         return self.property_name, unit_rows(mean[None])[0]
+
+
+def _name(model: Embedder) -> str:
+    return str(getattr(model, "name", type(model).__name__))
 
 
 def heading_of(node: Node) -> str:

@@ -19,6 +19,7 @@ from knotwork.prompts import Prompt
 from knotwork.protocols import LLM
 from knotwork.text import count_tokens, normalise_name, token_slices
 from knotwork.threads import in_thread
+from knotwork.transforms.arguments import check_count, check_name, text_of
 from knotwork.transforms.base import Extractor, label
 
 
@@ -61,16 +62,14 @@ class LLMBasedExtractor(Extractor):
         super().__post_init__()
         if self.prompt is not None:
             self.prompt.needs(["text"], f"the prompt of {label(self)}")
-        if self.max_token_limit < 1:
-            raise InputError(f"{label(self)}: max_token_limit is at least 1, not {self.max_token_limit}")
+        check_count(label(self), "max_token_limit", self.max_token_limit)
         if self.llm is not None:
             self.llm = llm(self.llm)
 
     async def extract(self, node: Node) -> tuple[str, Any]:
-        text = node.get_property("page_content")
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"node {node.id!r}: property 'page_content' is {type(text).__name__}, a str is needed")
-        if not text or not text.strip():
+        check_name(label(self), "property_name", self.property_name)
+        text = text_of(node)
+        if not text:
             return self.property_name, None
         if self.llm is None:
             return self.property_name, await in_thread(self.offline, text)
@@ -101,8 +100,7 @@ class LLMBasedExtractor(Extractor):
 
     def split_text_by_token_limit(self, text: str, n: int) -> list[str]:
         """Parts of at most n tokens that together are the text; never inside a character."""
-        if n < 1:
-            raise InputError(f"a limit of tokens is at least 1, not {n}")
+        check_count(label(self), "the limit of tokens", n)
         if self.tokenizer is not None:
             return list(_parts(text, n, lambda part: len(_ids(self.tokenizer, part))))
         if len(text.encode("utf-8", "replace")) <= n or count_tokens([text])[0] <= n:  # a token is a byte or more
@@ -224,8 +222,7 @@ class _ListExtractor(LLMBasedExtractor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.limit() < 1:
-            raise InputError(f"{label(self)}: the greatest number of items is at least 1, not {self.limit()}")
+        check_count(label(self), "the greatest number of items", self.limit())
 
     async def online(self, text: str) -> list[str]:
         parts = self.split_text_by_token_limit(text, self.max_token_limit)

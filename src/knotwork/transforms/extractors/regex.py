@@ -9,6 +9,7 @@ from typing import ClassVar
 from knotwork.errors import InputError
 from knotwork.graph import Node
 from knotwork.threads import in_thread
+from knotwork.transforms.arguments import check_name, text_of
 from knotwork.transforms.base import Extractor, label
 
 
@@ -27,6 +28,7 @@ class RegexBasedExtractor(Extractor):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_name(label(self), "property_name", self.property_name)
         try:
             self._compiled = re.compile(self.pattern, re.MULTILINE if self.is_multiline else 0)
         except (re.error, TypeError) as error:
@@ -35,12 +37,8 @@ class RegexBasedExtractor(Extractor):
             raise InputError(f"{label(self)} needs a pattern=, the regular expression to look for")
 
     async def extract(self, node: Node) -> tuple[str, list[str] | None]:
-        text = node.get_property("page_content")
-        if text is not None and not isinstance(text, str):
-            raise InputError(f"node {node.id!r}: property 'page_content' is {type(text).__name__}, a str is needed")
-        if not text or not text.strip():
-            return self.property_name, None
-        return self.property_name, await in_thread(self._matches, text)
+        text = text_of(node)
+        return self.property_name, await in_thread(self._matches, text) if text else None
 
     def _matches(self, text: str) -> list[str]:
         group = 1 if self._compiled.groups == 1 else 0
@@ -68,4 +66,4 @@ markdown_headings_extractor = RegexBasedExtractor(
     pattern=r"^ {0,3}(#{1,6}[ \t]+\S.*?)[ \t]*#*[ \t\r]*$",
     is_multiline=True,
 )
-"""The lines of a text that Markdown takes for headings ("# Title"), in order."""
+"""The lines of a text that look like Markdown's headings ("# Title"), in order; also those in a fence of code."""

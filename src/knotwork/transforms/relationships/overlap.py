@@ -11,6 +11,7 @@ import numpy as np
 from knotwork.errors import InputError
 from knotwork.graph import KnowledgeGraph, Node, Relationship
 from knotwork.threads import in_thread
+from knotwork.transforms.arguments import check_count, check_name, check_range
 from knotwork.transforms.base import RelationshipBuilder
 from knotwork.transforms.relationships.pairs import (
     NO_PAIRS,
@@ -25,7 +26,7 @@ from knotwork.transforms.relationships.pairs import (
     ranges,
     starts,
 )
-from knotwork.transforms.relationships.properties import check_count, check_name, check_range, required, shown
+from knotwork.transforms.relationships.properties import required, shown
 from knotwork.transforms.relationships.spelling import DistanceMeasure, spelled_alike
 
 

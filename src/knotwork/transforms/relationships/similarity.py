@@ -11,13 +11,14 @@ import numpy as np
 from knotwork.errors import InputError
 from knotwork.graph import KnowledgeGraph, Node, NodeType, Relationship
 from knotwork.threads import in_thread
+from knotwork.transforms.arguments import check_count, check_name, check_range
 from knotwork.transforms.base import RelationshipBuilder
 from knotwork.transforms.relationships.pairs import Floats, Ints, Pairs, edges, joined
-from knotwork.transforms.relationships.properties import check_count, check_name, check_range, required, shown
+from knotwork.transforms.relationships.properties import required, shown
 
 Heads: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
-ROUNDING = 1e-12
+EXACTNESS = 1e-12
 """How far rounding takes the cosine of two float64 vectors at most: what is closer to the threshold is at it."""
 WIDE = 2
 """How much wider than high a block is: threads that are waited for after every product cost more than the product."""
@@ -153,7 +154,7 @@ def _over(rows: Floats, source: Ints, target: Ints, threshold: float) -> Pairs:
     for start in range(0, len(source), step):
         part = slice(start, start + step)
         score[part] = np.einsum("ij,ij->i", rows[source[part]], rows[target[part]])
-    least = max(threshold - ROUNDING, ROUNDING) if threshold >= 0 else threshold - ROUNDING
+    least = max(threshold - EXACTNESS, EXACTNESS) if threshold >= 0 else threshold - EXACTNESS
     kept = score >= least
     return Pairs(source[kept], target[kept], np.clip(score[kept], threshold, 1))
 

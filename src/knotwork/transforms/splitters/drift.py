@@ -71,7 +71,7 @@ class Method:
             raise InputError(f"min_length must be at least 0, not {self.min_length}")
         if self.max_length <= self.min_length:
             raise InputError(f"max_length must be above min_length ({self.min_length}), not {self.max_length}")
-        if self.language is not None and self.language not in LANGUAGES:
+        if self.language is not None and (not isinstance(self.language, str) or self.language not in LANGUAGES):
             raise InputError(f"unknown language {self.language!r}; known are {', '.join(sorted(LANGUAGES))}")
 
     def fits(self, span: Span) -> bool:

@@ -14,7 +14,8 @@ from knotwork.errors import InputError
 from knotwork.graph import Node, Relationship
 from knotwork.text import count_tokens, sentence_spans, token_ends
 from knotwork.threads import in_thread
-from knotwork.transforms.base import Splitter
+from knotwork.transforms.arguments import check_count
+from knotwork.transforms.base import Splitter, label
 from knotwork.transforms.splitters.chunks import (
     Span,
     body,
@@ -61,11 +62,10 @@ class HeadlineSplitter(Splitter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.min_tokens <= self.max_tokens or self.max_tokens < 1:
-            raise InputError(
-                "min_tokens must be in [0, max_tokens] and max_tokens at least 1, "
-                f"not {self.min_tokens} and {self.max_tokens}"
-            )
+        check_count(label(self), "min_tokens", self.min_tokens, 0)
+        check_count(label(self), "max_tokens", self.max_tokens)
+        if self.min_tokens > self.max_tokens:
+            raise InputError(f"min_tokens ({self.min_tokens}) must be at most max_tokens ({self.max_tokens})")
 
     async def split(self, node: Node) -> tuple[list[Node], list[Relationship]]:
         text = node.get_property("page_content")

@@ -8,7 +8,8 @@ from knotwork.errors import InputError
 from knotwork.graph import Node, Relationship
 from knotwork.text import count_tokens, sentence_spans, token_slices
 from knotwork.threads import in_thread
-from knotwork.transforms.base import Splitter
+from knotwork.transforms.arguments import check_count
+from knotwork.transforms.base import Splitter, label
 from knotwork.transforms.splitters.chunks import Span, body, chunk_nodes, shifted, without_blanks
 
 
@@ -28,11 +29,10 @@ class SentenceSplitter(Splitter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.chunk_size < 1 or not 0 <= self.chunk_overlap < self.chunk_size:
-            raise InputError(
-                "chunk_size must be at least 1 and chunk_overlap in [0, chunk_size), "
-                f"not {self.chunk_size} and {self.chunk_overlap}"
-            )
+        check_count(label(self), "chunk_size", self.chunk_size)
+        check_count(label(self), "chunk_overlap", self.chunk_overlap, 0)
+        if self.chunk_overlap >= self.chunk_size:
+            raise InputError(f"chunk_overlap ({self.chunk_overlap}) must be less than chunk_size ({self.chunk_size})")
 
     async def split(self, node: Node) -> tuple[list[Node], list[Relationship]]:
         text = node.get_property("page_content")
