@@ -553,7 +553,7 @@ class _StageRun:
         for member in self.members:
             with _blaming(member.transform):
                 changes = member.changes()
-            mine = [change for change in changes if not sieve.too_late(change)]
+            mine = [change for change in changes if not sieve.too_late(change)] if sieve.gone or sieve.cut else changes
             member.dropped = len(changes) - len(mine)
             if len(self.members) > 1:
                 sieve.take(member, mine)
@@ -584,7 +584,7 @@ class _StageRun:
     def _report(self, changes: list[list[Change]], made: Recording, seconds: float) -> None:
         effective = set(map(id, made))
         for member, mine in zip(self.members, changes, strict=True):
-            count = sum(id(change) in effective for change in mine)
+            count = len(effective.intersection(map(id, mine)))
             done = len(member.results) - member.cached
             self.reports.append(
                 StageReport(member.name, done, member.failed, member.cached, count, member.dropped, seconds)
@@ -598,7 +598,8 @@ class _StageRun:
             removed: tuple[NodeId, ...] = ()
             if isinstance(member.transform, NodeFilter):  # others may make anew what they removed
                 removed = tuple(change.id for change in mine if isinstance(change, RemoveNode))
-            wrote = tuple(dict.fromkeys(change.key.lower() for change in mine if isinstance(change, SetProperty)))
+            keys = dict.fromkeys(change.key for change in mine if isinstance(change, SetProperty))
+            wrote = tuple(dict.fromkeys(key.lower() for key in keys))
             back = () if lines else tuple(undo)
             by = tuple(self.transforms)
             lines.append(Applied(member.name, removed, wrote, member.done, member.transform.told_apart_by(), back, by))
@@ -627,8 +628,6 @@ class _Sieve:
 
     def too_late(self, change: Change) -> bool:
         """Whether a change refers to something that is gone, or would bring back what a filter removed."""
-        if not self.gone and not self.cut:
-            return False
         if isinstance(change, AddNode):
             return change.node.id in self.barred
         if isinstance(change, RemoveRelationship) and change.id in self.cut:
