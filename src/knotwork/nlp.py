@@ -129,7 +129,7 @@ def _words(text: str) -> frozenset[str]:
 
 # -- words that are no names ----------------------------------------------------------------------
 
-_STOP = _words(
+STOP_WORDS = _words(
     """
     a an the this that these those such each every either neither any some several much more fewer less least others
     same none nothing nobody nowhere something someone somebody anything anyone anybody everything everyone
@@ -396,7 +396,7 @@ def _parts(flat: str, group: list[Token]) -> Iterator[list[Token]]:
     part: list[Token] = []
     for start, end in group:
         word = flat[start:end]
-        if (word.lower() in _STOP and word not in _ACRONYMS) or flat.startswith(("'t", "’t"), end):
+        if (word.lower() in STOP_WORDS and word not in _ACRONYMS) or flat.startswith(("'t", "’t"), end):
             if part:
                 yield part
             part = []
@@ -775,7 +775,7 @@ def _trim(text: str, words: list[Token]) -> list[Token]:
 
     def idle(span: Token) -> bool:
         word = text[slice(*span)]
-        return word.lower() in _STOP and word not in _ACRONYMS
+        return word.lower() in STOP_WORDS and word not in _ACRONYMS
 
     while words and (idle(words[0]) or (text[words[0][0]].islower() and text[slice(*words[0])] not in _PARTICLES)):
         words = words[1:]
