@@ -44,7 +44,7 @@ lock: $(READY)
 	$(PIP) install --quiet uv
 	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
-		--extra nlp --extra dev $(UPGRADE) pyproject.toml --output-file requirements.lock
+		--extra nlp --extra office --extra pdf --extra zh --extra dev $(UPGRADE) pyproject.toml --output-file requirements.lock
 	UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile --quiet --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-emit-find-links --no-annotate \
 		--extra dev $(UPGRADE) --override benchmarks/peers-overrides.in pyproject.toml benchmarks/peers.in \

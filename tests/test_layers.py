@@ -15,7 +15,7 @@ import pytest
 #   "search/*"     a folder whose modules are stages: each stands alone
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("text", "threads"),
+    ("text", "threads", "places"),
     ("graph",),
     ("protocols",),
     ("gazetteer", "prompts"),
@@ -28,17 +28,26 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     # what the stages of one folder share
     (
         "loaders.files",
+        "loaders.parsed",
         "search.evidence",
         "search.sparse",
         "search.vectors",
         "search.views",
         "transforms.splitters.chunks",
     ),
-    ("loaders.encoding", "search.linking", "search.context", "transforms.relationships.properties"),
+    (
+        "loaders.encoding",
+        "loaders.layout",
+        "loaders.office",
+        "search.linking",
+        "search.context",
+        "transforms.relationships.properties",
+    ),
     ("transforms.splitters.drift",),
     ("transforms.relationships.pairs",),
     ("transforms.relationships.spelling",),
     ("loaders.documents",),
+    ("loaders.html",),
     ("transforms/*", "loaders/*", "stores/*", "search/*"),  # they meet in the graph
     ("search.answer",),  # written from what the searches find
     ("transforms.splitters", "transforms.extractors", "transforms.relationships"),  # public lists

@@ -47,6 +47,8 @@ def test_without_anything_the_defaults_hold() -> None:
         "splitter": "auto",
         "chunk_size": 256,
         "chunk_overlap": 0,
+        "file_seconds": 60.0,
+        "file_megabytes": 512,
         "max_cluster_size": 10,
         "seed": 42,
     }

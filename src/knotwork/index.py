@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -126,11 +127,17 @@ class Index:
         on_error: OnError = "skip",
         progress: Progress | None = None,
     ) -> Report:
-        found = await in_thread(_gather, source, self._store)
+        progress = progress or (lambda event: None)
+        limits = loaders.Limits(self._settings.file_seconds, self._settings.file_megabytes)
+        found = await in_thread(_gather, source, self._store, limits, progress)
         if not found.documents and not self._store.exists:
             return Report(skipped=tuple(found.skipped))  # nothing to make an index of
         with self._store.writing():
-            return await self._update(found, splitter, on_error, progress or (lambda event: None))
+            report = await self._update(found, splitter, on_error, progress)
+        documents = found.documents.values()
+        kinds = Counter(_kind(document) for document in documents)
+        pages = sum(len(document.metadata.get("page_starts", ())) for document in documents if _from_file(document))
+        return replace(report, kinds=dict(sorted(kinds.items())), pages=pages)
 
     async def _update(self, found: _Found, splitter: Splitter | None, on_error: OnError, progress: Progress) -> Report:
         cut = self._where_cut()
@@ -355,19 +362,28 @@ def _folders(store: SqliteStore) -> dict[str, list[str]]:
     return dict(json.loads(store.note("folders") or "{}"))
 
 
-def _gather(source: Source, store: SqliteStore) -> _Found:
+def _kind(document: Document) -> str:
+    return str(document.metadata["kind"]) if _from_file(document) else "given"
+
+
+def _from_file(document: Document) -> bool:
+    return "path" in document.metadata and "kind" in document.metadata
+
+
+def _gather(source: Source, store: SqliteStore, limits: loaders.Limits, progress: Progress) -> _Found:
     if source is None or isinstance(source, bytes | int):
         raise InputError(f"what can be indexed is a path, a Document, or several of them, not {type(source).__name__}")
     items = [source] if isinstance(source, str | os.PathLike | Document) else list(source)
     found = _Found()
-    files: list[_File] = []
+    paths: list[_Path] = []
     for item in items:
         if isinstance(item, Document):
             _take(found, item)
         elif isinstance(item, str | os.PathLike):
-            files += _read(os.fspath(item), found)
+            paths += _find(os.fspath(item), found)
         else:
             raise InputError(f"what can be indexed is a path or a Document, not {type(item).__name__}")
+    files = list(_read(paths, found, limits, progress))
     if files and store.exists:
         homes = {record.id: record.source for record in store.records()}
         owned = {id: folder for folder, ids in _folders(store).items() for id in ids}
@@ -382,21 +398,32 @@ _File: TypeAlias = tuple[Document, str, Path]
 """A document, the folder it was found by ("" for a file given by itself), and its file."""
 
 
-def _read(path: str, found: _Found) -> Iterator[_File]:
+_Path: TypeAlias = tuple[loaders.Found, str]
+"""A file to read, and the folder it was found by."""
+
+
+def _find(path: str, found: _Found) -> Iterator[_Path]:
     folder = str(Path(path).resolve()) if path and Path(path).is_dir() else ""
     if folder:
         found.folders.setdefault(folder, [])
     for file in loaders.find(path):
-        if isinstance(file, loaders.Found) and (file.path.parent / "index.db").is_file():
-            continue  # an index, perhaps this one: its files are no documents
         if isinstance(file, loaders.Skipped):
             found.skipped.append(Skipped(file.source, file.reason))
-            continue
-        for item in loaders.read(file):
+        elif not (file.path.parent / "index.db").is_file():  # an index, perhaps this one: its files are no documents
+            yield file, folder
+
+
+def _read(paths: list[_Path], found: _Found, limits: loaders.Limits, progress: Progress) -> Iterator[_File]:
+    progress(Event("start", "files", total=len(paths)))
+    contents = loaders.read_all((file for file, _ in paths), limits)
+    for done, ((file, items), (_, folder)) in enumerate(zip(contents, paths, strict=True), 1):
+        for item in items:
             if isinstance(item, loaders.Skipped):
                 found.skipped.append(Skipped(item.source, item.reason))
             else:
                 yield item, folder, file.path
+        progress(Event("done", "files", file.relative, done, len(paths)))
+    progress(Event("end", "files", done=len(paths), total=len(paths)))
 
 
 def _apart(file: _File, found: _Found, homes: dict[str, str], owned: dict[str, str]) -> Document:

@@ -153,6 +153,10 @@ class Store(Protocol):
         """Documents with their texts: all, by id, or the ones asked for, in that order."""
         ...
 
+    def metadata(self, ids: Iterable[str]) -> list[dict[str, Any]]:
+        """The metadata of documents, in the order asked for."""
+        ...
+
     def passages(self) -> Passages: ...
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:

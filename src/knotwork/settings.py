@@ -53,6 +53,12 @@ class Settings(BaseSettings):
         int, _Number, Field(ge=8, le=100_000, description="tokens a chunk at most; semantic: four characters for each")
     ] = 256
     chunk_overlap: Annotated[int, _Number, Field(ge=0, description="tokens that neighbouring chunks share")] = 0
+    file_seconds: Annotated[
+        float, Field(gt=0, le=86_400, description="seconds that a PDF or office file may take for a page")
+    ] = 60.0
+    file_megabytes: Annotated[
+        int, _Number, Field(ge=128, le=1_000_000, description="memory that reading such a file may take (Linux)")
+    ] = 512
     max_cluster_size: Annotated[int, _Number, Field(ge=1, le=100_000, description="entities a community at most")] = 10
     seed: Annotated[int, _Number, Field(ge=0, le=2**32 - 1, description="of everything that draws lots")] = 42
 

@@ -8,6 +8,7 @@ import inspect
 import os
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
 from functools import cache, partial
@@ -68,6 +69,20 @@ async def in_thread(function: Callable[..., R], *args: Any) -> R:
 
     _threads().start(work)
     return await future
+
+
+def submit(function: Callable[..., R], *args: Any) -> Future[R]:
+    """Run a blocking function in a thread that a program's end doesn't wait for."""
+    future: Future[R] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(function(*args))
+        except BaseException as error:
+            future.set_exception(error)
+
+    _threads().start(work)
+    return future
 
 
 def in_coroutine(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, Any]]:

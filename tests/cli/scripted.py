@@ -46,6 +46,7 @@ class Said:
     citations: tuple[Citation, ...] = ()
     mode: str = "passages"
     usage: dict[str, int] = field(default_factory=dict)
+    hint: str = ""
 
     @property
     def found(self) -> bool:

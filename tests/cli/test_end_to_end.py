@@ -138,7 +138,7 @@ def test_a_run_stopped_by_ctrl_c_goes_on_where_it_was(run: Knotwork, tmp_path: P
     )
     assert process.stdout
     for line in process.stdout:
-        if '"event": "done"' in line:
+        if '"event": "done", "transform": "documents"' in line:
             process.send_signal(signal.SIGINT)
             break
     _, err = process.communicate(timeout=60)

@@ -14,6 +14,9 @@ from knotwork import Event, KnowledgeGraph, Report, Skipped
 
 NOTHING = Said("The documents hold no evidence on this.")
 
+CITATION = ["n", "document_id", "title", "source", "page", "start", "end", "quote", "headings"]
+EVIDENCE = ["text", "score", "document_id", "title", "source", "start", "end", "why", "page", "headings"]
+
 
 def test_the_version_is_printed(run: Knotwork) -> None:
     assert run("--version").out == f"knotwork {knotwork.__version__}\n"
@@ -195,12 +198,12 @@ def test_ask_json_has_the_documented_shape(run: Knotwork, script: Script) -> Non
     script.answer = cited("Wer war’s? 双螺旋")
     said = run("ask", "Who?", "--json")
     data = json.loads(said.out)
-    assert list(data) == ["question", "mode", "answer", "citations", "usage"]
+    assert list(data) == ["question", "mode", "answer", "citations", "usage", "hint"]
     assert data["question"] == "Who?"
     assert data["mode"] == "passages"
     assert data["answer"] == "Wer war’s? 双螺旋 [1]"
     assert data["usage"] == {}
-    assert list(data["citations"][0]) == ["n", "document_id", "title", "source", "page", "start", "end", "quote"]
+    assert list(data["citations"][0]) == CITATION
     assert "双螺旋" in said.out
     assert said.err == ""
 
@@ -236,7 +239,7 @@ def test_search_json_has_the_documented_shape(run: Knotwork, script: Script) -> 
     script.found = [evidence()]
     data = json.loads(run("search", "photo", "--json").out)
     assert list(data) == ["evidence"]
-    assert list(data["evidence"][0]) == ["text", "score", "document_id", "title", "source", "start", "end", "why"]
+    assert list(data["evidence"][0]) == EVIDENCE
 
 
 def test_search_without_a_hit_ends_with_3(run: Knotwork, script: Script) -> None:

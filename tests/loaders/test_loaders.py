@@ -6,11 +6,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.loaders.made import zipped
 
 from knotwork.errors import LoadError
 from knotwork.graph import Document
@@ -223,17 +225,46 @@ def test_a_binary_file_is_skipped_with_a_reason(tmp_path: Path, name: str, conte
     assert reason(tmp_path, name, content).startswith("looks binary (")
 
 
-@pytest.mark.parametrize("name", ["a.pdf", "a.DOCX", "a.doc", "a.xlsx", "a.pptx", "a.odt", "a.rtf", "a.epub"])
-def test_office_and_pdf_files_are_skipped_because_this_version_cannot_read_them(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["a.doc", "a.xls", "a.ppt", "a.odt", "a.rtf", "a.epub"])
+def test_old_formats_are_skipped_because_this_version_cannot_read_them(tmp_path: Path, name: str) -> None:
     assert "cannot be read by this version" in reason(tmp_path, name, b"anything")
 
 
+@pytest.mark.parametrize("name", ["a.pdf", "a.DOCX", "a.xlsx", "a.pptx"])
+def test_a_file_that_is_not_what_its_name_says_is_skipped(tmp_path: Path, name: str) -> None:
+    assert f"is no {name[2:].lower()} file by its first bytes" in reason(tmp_path, name, b"anything")
+
+
 @pytest.mark.parametrize(
-    "content", [b"%PDF-1.7 text", b"PK\x03\x04 text", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rtf1 x}"]
+    ("content", "because"),
+    [
+        (b"PK\x03\x04 text", "a broken ZIP or office file"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old office format"),
+        (b"{\\rtf1 x}", "an RTF file"),
+    ],
 )
-def test_office_and_pdf_files_are_known_under_any_name(tmp_path: Path, content: bytes) -> None:
-    assert "cannot be read by this version" in reason(tmp_path, "a.txt", content)
-    assert "cannot be read by this version" in reason(tmp_path, "a.csv", content)
+def test_foreign_formats_are_known_under_any_name(tmp_path: Path, content: bytes, because: str) -> None:
+    assert because in reason(tmp_path, "a.txt", content)
+    assert because in reason(tmp_path, "a.csv", content)
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "extra"),
+    [
+        ("pypdfium2", "a.pdf", "pdf"),
+        ("mammoth", "a.docx", "docx"),
+        ("pptx", "a.pptx", "office"),
+        ("openpyxl", "a.xlsx", "office"),
+    ],
+)
+def test_without_its_extra_a_format_is_skipped_and_the_extra_named(
+    tmp_path: Path, library: str, name: str, extra: str
+) -> None:
+    if find_spec(library) is not None:
+        pytest.skip(f"{library} is installed")
+    parts = {"docx": "word/document.xml", "pptx": "ppt/presentation.xml", "xlsx": "xl/workbook.xml"}
+    content = zipped({parts[name[2:]]: "<x/>"}) if name[2:] in parts else b"%PDF-1.7"
+    assert f"knotwork[{extra}]" in reason(tmp_path, name, content)
 
 
 @pytest.mark.parametrize("name", ["a.rst", "a.LOG", "a.py", "README"])

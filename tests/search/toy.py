@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,9 @@ class ToyStore:
 
     def records(self) -> list[DocumentRecord]:
         return [DocumentRecord(id, one.title, one.source, "", "") for id, one in self._documents.items()]
+
+    def metadata(self, ids: Iterable[str]) -> list[dict[str, Any]]:
+        return [self._documents[id].metadata for id in ids]
 
     def chunk_texts(self, chunk_ids: Sequence[str]) -> list[str]:
         return [self.texts[id] for id in chunk_ids]

@@ -38,10 +38,13 @@ def run(
                 "answer": answer.text,
                 "citations": answer.citations,
                 "usage": answer.usage,
+                "hint": answer.hint,
             }
         )
     else:
         show(answer)
+    if answer.hint and not as_json:
+        note(f"note: {answer.hint}")
     if empty:
         note(f"{clean(index)} holds no documents; knotwork index adds them")
     if not answer.found:
@@ -61,5 +64,6 @@ def show(answer: Answer) -> None:
 
 def _origin(citation: Citation) -> str:
     names = dict.fromkeys(one_line(name) for name in (citation.title, citation.source) if name)
-    page = f" (page {citation.page})" if citation.page is not None else ""
-    return (" — ".join(names) or one_line(citation.document_id)) + page
+    page = [f"page {citation.page}"] if citation.page is not None else []
+    place = ", ".join([*page, *([one_line(" › ".join(citation.headings))] if citation.headings else [])])
+    return (" — ".join(names) or one_line(citation.document_id)) + (f" ({place})" if place else "")

@@ -25,6 +25,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from knotwork.errors import InputError
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -119,10 +121,24 @@ def _console(stderr: bool) -> Console:
 def say_json(data: object) -> None:
     """One JSON value as a line of standard output, in ASCII where its encoding is not Unicode."""
     unicode = str(getattr(sys.stdout, "encoding", None) or "").lower().startswith("utf")
-    text = json.dumps(data, ensure_ascii=not unicode, allow_nan=False, default=_plain)
+    print(_json(data, ascii=not unicode), flush=True)
+
+
+def write_json(path: Path, data: object) -> None:
+    """One JSON value as a file, whole or not at all. Raises InputError when it cannot be written."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(_json(data, indent=2) + "\n", "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise InputError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def _json(data: object, ascii: bool = False, indent: int | None = None) -> str:
+    text = json.dumps(data, ensure_ascii=ascii, allow_nan=False, default=_plain, indent=indent)
     # Valid JSON and the same text, but nothing that a terminal obeys.
-    text = _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
-    print(text, flush=True)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def _plain(value: Any) -> Any:

@@ -64,6 +64,10 @@ def run(
     on_error: Annotated[
         OnError, typer.Option(help="What to do about a document that cannot be worked on: leave it out, or stop.")
     ] = OnError.skip,
+    report_file: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write the report, with all that was left out, as JSON."),
+    ] = None,
     config: Config = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print events and, last, the report: a line of JSON each.")
@@ -77,8 +81,9 @@ def run(
 ) -> None:
     """Index documents, or bring an index up to date with them.
 
-    Reads txt, md, html, csv, json and jsonl. What has been indexed already is left alone; what changed, or is gone from
-    a folder given again, is brought up to date. A run that was stopped goes on when the command is given again.
+    Reads txt, md, html, csv, json, jsonl, and with the extras [pdf], [docx] and [office] pdf, docx, pptx and xlsx;
+    other files when they hold text. What has been indexed already is left alone; what changed, or is gone from a folder
+    given again, is brought up to date. A run that was stopped goes on when the command is given again.
     """
     from knotwork import Index, load_settings
 
@@ -90,11 +95,15 @@ def run(
         embedder=embedder and embedder.value,
         splitter=splitter and splitter.value,
     )
+    if report_file is not None and (report_file.is_dir() or not report_file.absolute().parent.is_dir()):
+        raise InputError(f"--report {report_file}: no file can be written there; give a file in a folder that exists")
     started = time.perf_counter()
     with Index.open(index, settings=settings) as kb:
         with console.Watch(json=as_json, quiet=quiet, verbose=verbose) as watch:
             report = kb.add(paths, on_error=on_error.value, progress=watch)
         seconds = time.perf_counter() - started
+        if report_file is not None:
+            console.write_json(report_file, report)
         if not quiet:
             _tell_skipped(report, len(report.skipped) if verbose else MAX_SKIPPED)
         if as_json:
@@ -105,6 +114,8 @@ def run(
             say(_summary(report, index, seconds))
             status = kb.status()
             say(_holdings(status))
+            for hint in () if quiet else report.hints:
+                note(f"note: {hint}")
             if not quiet and status.documents and not status.relationships:
                 note(_why_no_graph(status))
 
@@ -132,7 +143,10 @@ def _why_nothing(paths: list[Path], report: Report) -> str:
 def _summary(report: Report, index: Path, seconds: float) -> str:
     counted = ", ".join(f"{getattr(report, word)} {word}" for word in ("added", "changed", "removed", "unchanged"))
     left_out = f", {len(report.skipped)} left out" if report.skipped else ""
-    return f"{clean(index)}: documents {counted}{left_out} ({seconds:.1f} s)"
+    kinds = ", ".join(f"{count} {clean(kind)}" for kind, count in report.kinds.items())
+    pages = f", {report.pages} pages" if report.pages else ""
+    read = f"\nread {kinds}{pages}" if kinds else ""
+    return f"{clean(index)}: documents {counted}{left_out} ({seconds:.1f} s){read}"
 
 
 def _why_no_graph(status: Status) -> str:

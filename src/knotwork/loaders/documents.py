@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -19,8 +19,9 @@ TEXT_FIELDS = ("text", "content", "body", "article", "passage", "page_content", 
 TITLE_FIELDS = ("title", "headline", "name")
 ID_FIELDS = ("id", "_id")
 # Metadata that we write; a field of the user's with such a name gets "_" behind it.
-_OURS = frozenset({"path", "kind", "encoding", "replaced", "extra", "body"})
+_OURS = frozenset({"path", "kind", "encoding", "replaced", "extra", "body", "page_starts", "outline"})
 _LONGEST_TITLE = 200
+_MARKS = " \t\r\n#*_"  # around a heading in Markdown
 _DEEPEST = 50
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -36,6 +37,13 @@ def whole(found: Found, kind: str, decoded: Decoded, text: str, title: str) -> D
         source=found.relative,
         metadata=about(found, kind, decoded),
     )
+
+
+def outline_of(text: str, headings: Iterable[tuple[int, int, int]]) -> dict[str, Any]:
+    """The metadata that says where headings (start, end, level) stand; none for none. Outer marks are left out."""
+    named = [[start, level, clean_title(text[start:end].strip(_MARKS))] for start, end, level in headings]
+    outline = [entry for entry in named if entry[2]]
+    return {"outline": outline} if outline else {}
 
 
 def about(found: Found, kind: str, decoded: Decoded) -> dict[str, Any]:

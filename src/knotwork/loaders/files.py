@@ -60,8 +60,11 @@ def find(path: str | Path) -> list[Found | Skipped]:
     return [Found(given, given.parent, name)] if stat.S_ISREG(mode) else [Skipped(name, _what(mode))]
 
 
-def read_bytes(found: Found) -> bytes:
-    """The content of a file; Unreadable with the system's reason, or when it is empty or too large."""
+def read_bytes(found: Found, most: int | None = None) -> bytes:
+    """The content of a file, or its first `most` bytes.
+
+    Unreadable with the system's reason, or when it is empty, too large, or no file any more.
+    """
     try:
         # Not to wait for ever when the file has become a pipe since it was found.
         descriptor = os.open(found.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -69,7 +72,8 @@ def read_bytes(found: Found) -> bytes:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise Unreadable(_what(status.st_mode))
-            data = file.read(MAX_BYTES + 1) if status.st_size <= MAX_BYTES else b""
+            wanted = MAX_BYTES + 1 if most is None else most
+            data = file.read(wanted) if status.st_size <= MAX_BYTES else b""
     except OSError as error:
         raise Unreadable(_said(error)) from error
     size = max(len(data), status.st_size)
@@ -82,7 +86,7 @@ def read_bytes(found: Found) -> bytes:
 
 def not_yet(found: Found, kind: str) -> Iterable[Document | Skipped]:
     """The loader of kinds that this version knows of and cannot read."""
-    raise Unreadable(f"{kind} files cannot be read by this version; convert it to text, Markdown or HTML")
+    raise Unreadable(f"{kind} files cannot be read by this version; save it as PDF, .docx, text or HTML")
 
 
 def printable(name: str) -> str:

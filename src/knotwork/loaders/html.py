@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import TypeAlias
+from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from knotwork.graph import Document
-from knotwork.loaders.documents import whole
+from knotwork.loaders.documents import outline_of, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
 
+Heading: TypeAlias = tuple[int, int, int]
+"""(start, end, level) in the text; level 1 is the outermost."""
+
+_HEADINGS = frozenset(["h1", "h2", "h3", "h4", "h5", "h6"])
+_LONGEST_CELL = 300  # characters of a table's cell that belongs on one line
 _ENOUGH = 200  # characters that must remain without menus, headers and footers
 _DEEPEST = 512  # elements in each other, as in browsers
 _LONGEST_TAG = 10_000
@@ -22,6 +30,22 @@ _CHARSET = re.compile(
 )
 # Possessive, and never failing: no way back, so its time is linear.
 _TAG = re.compile(r"""<!--(?:-?>)?|-->|<(/?)([A-Za-z][\w:-]*)((?:=\s*+"[^"]*"|=\s*+'[^']*'|[^<>])*+)>?""")
+_ANY_TAG = re.compile(r"<[^<>]*>")
+_DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?!\d)")
+_DATES = (
+    "article:published_time",
+    "datepublished",
+    "date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.date",
+    "dcterms.created",
+    "citation_publication_date",
+    "pubdate",
+    "publishdate",
+    "article:modified_time",
+    "last-modified",
+)
 _SPACE = re.compile(r"[ \t\r\n\f\xa0]+")
 _INVISIBLE = re.compile("[\xad\u200b\u2060\ufeff]")  # places where a word may be broken, not characters of it
 
@@ -61,34 +85,97 @@ def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(data, label)
     tree = LexborHTMLParser(_tamed(decoded.text))
     top = tree.body or tree.root
-    text = _text(top, frozenset(node.mem_id for node in tree.css(_BOILERPLATE)))
+    text, headings = _render(top, frozenset(node.mem_id for node in tree.css(_BOILERPLATE)))
     if len(text) <= _ENOUGH:
-        text = _text(top)
-    yield whole(found, kind, decoded, text, _title(tree))
+        text, headings = _render(top)
+    document = whole(found, kind, decoded, text, _title(tree))
+    yield replace(document, metadata={**document.metadata, **_facts(tree), **outline_of(text, headings)})
+
+
+def read_markup(markup: str) -> tuple[str, tuple[Heading, ...]]:
+    """The text of some HTML, all of it, with its headings."""
+    tree = LexborHTMLParser(_tamed(markup))
+    return _render(tree.body or tree.root)
 
 
 def _title(tree: LexborHTMLParser) -> str:
     for node in tree.css("title"):
         if node.parent is not None and node.parent.tag != "svg" and node.text().strip():
             return node.text()
-    return _text(tree.css_first("h1"))
+    return _render(tree.css_first("h1"))[0]
+
+
+def _facts(tree: LexborHTMLParser) -> dict[str, str]:
+    """The day and the canonical address that a page states of itself."""
+    said: dict[str, str] = {}
+    for node in tree.css("meta[content]"):
+        attributes = node.attributes
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+        said.setdefault(name.lower(), (attributes.get("content") or "").strip())
+    facts: dict[str, str] = {}
+    for name in _DATES:
+        if day := _DAY.match(said.get(name, "")):
+            facts["date"] = "-".join(day.groups())
+            break
+    else:
+        times = (_DAY.match(node.attributes.get("datetime") or "") for node in tree.css("time[datetime]")[:1])
+        facts.update(("date", "-".join(day.groups())) for day in times if day)
+    link = tree.css_first("link[rel=canonical i]")
+    for address in (link.attributes.get("href") if link is not None else None, said.get("og:url")):
+        if address and _is_address(address):
+            facts["url"] = address
+            break
+    return facts
+
+
+def _is_address(said: str) -> bool:
+    try:
+        parts = urlsplit(said)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.netloc) and len(said) <= 2_000
 
 
 # -- text -----------------------------------------------------------------------------------------
 
 
-def _text(top: LexborNode | None, left_out: frozenset[int] = frozenset()) -> str:
-    """The text in an element, without the elements of these memory ids."""
-    lines = _Lines()
+def _render(top: LexborNode | None, left_out: frozenset[int] = frozenset()) -> tuple[str, tuple[Heading, ...]]:
+    """The text in an element, without the elements of these memory ids, and its headings."""
+    lines = _Lines(_cells(top, left_out))
     for node, entering in _walk(top, left_out):
         if node.is_text_node:
-            if entering:
+            if entering and node.parent is not None and node.parent.tag == "noframes":
+                lines.add(_SPACE.sub(" ", _ANY_TAG.sub(" ", node.text_content or "")))  # which parsers leave as it is
+            elif entering:
                 lines.add(node.text_content or "")
         elif entering:
-            lines.enter(node.tag or "")
+            lines.enter(node)
         else:
-            lines.leave(node.tag or "")
-    return "".join(lines.pieces).strip("\n")
+            lines.leave(node)
+    return lines.result()
+
+
+def _cells(top: LexborNode | None, left_out: frozenset[int]) -> frozenset[int]:
+    """The table cells, by memory id, that belong on one line: short ones without a table in them.
+
+    Others lay out a page, as old ones do.
+    """
+    cells: list[int] = []
+    open_cells: list[list[int]] = []  # of each cell we are in: characters and tables met before it
+    length = tables = 0
+    for node, entering in _walk(top, left_out):
+        if node.is_text_node:
+            length += len(node.text_content or "") if entering else 0
+        elif node.tag == "table":
+            tables += entering
+        elif node.tag in ("td", "th"):
+            if entering:
+                open_cells.append([length, tables])
+            elif open_cells:
+                before = open_cells.pop()
+                if length - before[0] <= _LONGEST_CELL and tables == before[1]:
+                    cells.append(node.mem_id)
+    return frozenset(cells)
 
 
 def _walk(top: LexborNode | None, left_out: frozenset[int]) -> Iterator[tuple[LexborNode, bool]]:
@@ -111,27 +198,49 @@ def _walk(top: LexborNode | None, left_out: frozenset[int]) -> Iterator[tuple[Le
 class _Lines:
     """Takes text as it comes and sets blanks and line ends as a browser would."""
 
-    def __init__(self) -> None:
+    def __init__(self, cells: frozenset[int]) -> None:
+        self.cells = cells
         self.pieces: list[str] = []
+        self.length = 0
         self.breaks = 0  # line ends due before the next text
         self.gap = ""  # what is due before the next text on the same line
         self.verbatim = 0  # how many <pre> we are in
+        self.in_cell = 0  # how many cells of one line we are in
+        self.heading: tuple[int, int] | None = None  # level of the one we are in, and the pieces before it
+        self.headings: list[Heading] = []
 
-    def enter(self, tag: str) -> None:
+    def enter(self, node: LexborNode) -> None:
+        tag = node.tag or ""
         if tag == "br":
-            self.breaks = min(self.breaks + 1, 2)
+            self.end_line(1 if self.breaks < 1 else 2)
         self.verbatim += tag == "pre"
-        self.end_line(tag)
+        self.end_line(_breaks(tag))
+        self.in_cell += node.mem_id in self.cells
+        if tag in _HEADINGS:
+            self.heading = int(tag[1]), len(self.pieces)
 
-    def leave(self, tag: str) -> None:
+    def leave(self, node: LexborNode) -> None:
+        tag = node.tag or ""
+        if tag in _HEADINGS and self.heading is not None:
+            level, before = self.heading
+            said = self.pieces[before:]
+            if said and not said[0].strip():
+                said = said[1:]  # what parts it from the text above
+            start = self.length - sum(map(len, said))
+            if said:
+                self.headings.append((start, self.length, level))
+            self.heading = None
         self.verbatim -= tag == "pre"
-        self.end_line(tag)
+        self.end_line(_breaks(tag))
+        self.in_cell -= node.mem_id in self.cells
         if tag in ("td", "th"):
             self.gap = "\t"
 
-    def end_line(self, tag: str) -> None:
-        due = 2 if tag in _PARAGRAPHS else 1 if tag in _LINES else 0
-        self.breaks = max(self.breaks, due)
+    def end_line(self, due: int) -> None:
+        if due and self.in_cell:
+            self.gap = self.gap or " "
+        else:
+            self.breaks = max(self.breaks, due)
 
     def add(self, text: str) -> None:
         if self.verbatim:
@@ -149,9 +258,25 @@ class _Lines:
         if self.pieces:
             # A <pre> often ends with a line end of its own.
             had = self.breaks and len(self.pieces[-1]) - len(self.pieces[-1].rstrip("\n"))
-            self.pieces.append("\n" * max(self.breaks - had, 0) if self.breaks else self.gap)
-        self.pieces.append(text)
+            self.append("\n" * max(self.breaks - had, 0) if self.breaks else self.gap)
+        self.append(text)
         self.breaks, self.gap = 0, ""
+
+    def append(self, piece: str) -> None:
+        self.pieces.append(piece)
+        self.length += len(piece)
+
+    def result(self) -> tuple[str, tuple[Heading, ...]]:
+        joined = "".join(self.pieces)
+        text = joined.lstrip("\n")
+        before = len(joined) - len(text)
+        text = text.rstrip("\n")
+        inside = ((start - before, end - before, level) for start, end, level in self.headings)
+        return text, tuple(heading for heading in inside if 0 <= heading[0] < heading[1] <= len(text))
+
+
+def _breaks(tag: str) -> int:
+    return 2 if tag in _PARAGRAPHS else 1 if tag in _LINES else 0
 
 
 # -- markup ---------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import replace
+from itertools import accumulate, pairwise
 
 from markdown_it import MarkdownIt
 
 from knotwork.graph import Document
-from knotwork.loaders.documents import whole
+from knotwork.loaders.documents import outline_of, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
 
@@ -23,7 +24,20 @@ _WORDS = ("text", "text_special", "code_inline")
 
 def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(read_bytes(found))
-    yield whole(found, kind, decoded, decoded.text, _title(decoded.text[:_START]))
+    document = whole(found, kind, decoded, decoded.text, _title(decoded.text[:_START]))
+    yield replace(document, metadata={**document.metadata, **outline_of(decoded.text, headings(decoded.text))})
+
+
+def headings(text: str) -> Iterator[tuple[int, int, int]]:
+    """(start, end, level) of the headings, each as it stands in the text, marks and all; none in code or quotations."""
+    front = _FRONT_MATTER.match(text)
+    lines = text.splitlines(keepends=True)
+    starts = list(accumulate(map(len, lines), initial=0))
+    for token in _BLOCKS.parse(text):
+        if token.type == "heading_open" and token.level == 0 and token.map is not None:
+            start, end = starts[token.map[0]], starts[token.map[1]]
+            if front is None or start >= front.end():
+                yield start, end, int(token.tag[1])
 
 
 def _title(text: str) -> str:

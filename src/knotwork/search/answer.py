@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 import numpy as np
 
+from knotwork.places import Places
 from knotwork.search.evidence import Answer, Citation, Evidence
 from knotwork.search.passages import Floats, Found, Hit, Mode, PassageIndex, query_terms
 from knotwork.text import cjk_share, language_of, normalise_name
@@ -117,7 +118,7 @@ async def answer(question: str, index: PassageIndex, mode: Mode = "auto") -> Ans
     for number, part in enumerate(parts):
         room = math.ceil((SENTENCES - len(chosen)) * rooms[number] / sum(rooms[number:]))
         chosen += _choose(question, part, index, sentences, chosen, room)
-    return _written(language, evidence, [sentences[at] for at in chosen], mode)
+    return _written(language, evidence, [sentences[at] for at in chosen], mode, index)
 
 
 async def _part(text: str, index: PassageIndex, mode: Mode) -> _Part:
@@ -336,8 +337,12 @@ def _worth(part: _Part, weights: Mapping[str, float], index: PassageIndex, sente
 # -- writing --------------------------------------------------------------------------------------
 
 
-def _written(language: str, evidence: tuple[Evidence, ...], sentences: list[_Sentence], mode: Mode) -> Answer:
+def _written(
+    language: str, evidence: tuple[Evidence, ...], sentences: list[_Sentence], mode: Mode, index: PassageIndex
+) -> Answer:
     """Documents in order of their best passage, sentences as they stand in them."""
+    found = index.places(one.evidence.document_id for one in sentences)
+    places = {one.evidence.document_id: found.get(one.evidence.document_id, Places()) for one in sentences}
     first = {one.evidence.document_id: one.rank for one in sorted(sentences, key=lambda one: -one.rank)}
     ordered = sorted(sentences, key=lambda one: (first[one.evidence.document_id], one.evidence.document_id, one.start))
     citations = tuple(
@@ -346,10 +351,11 @@ def _written(language: str, evidence: tuple[Evidence, ...], sentences: list[_Sen
             document_id=one.evidence.document_id,
             title=one.evidence.title,
             source=one.evidence.source,
-            page=None,
+            page=places[one.evidence.document_id].page(one.start),
             start=one.start,
             end=one.start + len(one.text),
             quote=one.text,
+            headings=places[one.evidence.document_id].headings(one.start, one.start + len(one.text)),
         )
         for n, one in enumerate(ordered, 1)
     )

@@ -13,7 +13,8 @@ class Evidence:
     """A span of a document that bears on a question: `document.text[start:end] == text`.
 
     `score` orders the evidence of one question and means nothing across questions; `why` says in words how it
-    was found.
+    was found. `page` is that of its beginning, from 1 (of slides and sheets, too), None without pages; `headings` what
+    it stands under, outermost first.
     """
 
     text: str
@@ -24,11 +25,16 @@ class Evidence:
     start: int
     end: int
     why: str
+    page: int | None = None
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """What `[n]` in an answer points to: `document.text[start:end] == quote`. `page` from 1, None without pages."""
+    """What `[n]` in an answer points to: `document.text[start:end] == quote`.
+
+    `page` and `headings` as in `Evidence`.
+    """
 
     n: int
     document_id: str
@@ -38,13 +44,15 @@ class Citation:
     start: int
     end: int
     quote: str
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer in sentences that cite `[1]`, `[2]` …; without citations when nothing supports one.
 
-    `mode` is the way of searching that ran; `partials` are the answers of communities in global search.
+    `mode` is the way of searching that ran; `partials` are the answers of communities in global search; `hint` says
+    what would help where something stands in the way, in the question's language.
     """
 
     text: str
@@ -53,6 +61,7 @@ class Answer:
     partials: tuple[Any, ...] = ()
     mode: str = "passages"
     usage: Mapping[str, Any] = field(default_factory=dict)
+    hint: str = ""
 
     @property
     def found(self) -> bool:

@@ -7,7 +7,7 @@ written to after construction, so that threads may share it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from knotwork.errors import InputError
 from knotwork.gazetteer import STOP_WORDS
+from knotwork.places import Places
 from knotwork.protocols import DocumentRecord, Embedder, Passages, Store, Vectors
 from knotwork.search.evidence import Evidence
 from knotwork.search.linking import QUESTION_WORDS, Link, Linker
@@ -437,9 +438,16 @@ class PassageIndex:
         return self.read(await self.hits(question, k, mode, documents))
 
     def read(self, hits: Sequence[Hit]) -> list[Evidence]:
-        """The hits with their texts."""
+        """The hits with their texts and places."""
         texts = self.store.chunk_texts([self.passages.chunk_ids[hit.chunk] for hit in hits])
-        return [self._evidence(hit, text) for hit, text in zip(hits, texts, strict=True)]
+        places = self.places(self.passages.document_ids[hit.chunk] for hit in hits)
+        return [self._evidence(hit, text, places) for hit, text in zip(hits, texts, strict=True)]
+
+    def places(self, documents: Iterable[str]) -> dict[str, Places]:
+        """The pages and headings of documents, by id."""
+        known = [id for id in dict.fromkeys(documents) if id in self.records]
+        found = zip(known, self.store.metadata(known), strict=True)
+        return {id: Places.of(metadata, self.records[id].title) for id, metadata in found}
 
     def sentences(self, chunk: int) -> range:
         """The rows of a chunk's sentences in the index's arrays."""
@@ -582,10 +590,11 @@ class PassageIndex:
         wanted = set(documents)
         return np.array([id in wanted for id in self.passages.document_ids], bool)
 
-    def _evidence(self, hit: Hit, text: str) -> Evidence:
+    def _evidence(self, hit: Hit, text: str, places: Mapping[str, Places]) -> Evidence:
         document = self.passages.document_ids[hit.chunk]
         record = self.records.get(document)
         start = int(self.passages.starts[hit.chunk])
+        place = places.get(document, Places())
         return Evidence(
             text=text,
             score=hit.score,
@@ -595,6 +604,8 @@ class PassageIndex:
             start=start,
             end=start + len(text),
             why=hit.why,
+            page=place.page(start),
+            headings=place.headings(start, start + len(text)),
         )
 
 

@@ -277,6 +277,19 @@ class SqliteStore:
                     metadata=metadata if isinstance(metadata, dict) else {},
                 )
 
+    def metadata(self, ids: Iterable[str]) -> list[dict[str, Any]]:
+        """The metadata of documents, in the order asked for. Raises StoreError naming an id that is no document's."""
+        found = []
+        with self._read() as db:
+            sql = "SELECT properties -> '$.metadata' FROM nodes WHERE id = ? AND type = 'document'"
+            for id in ids:
+                rows = _rows(db, sql, (_to_id(id),))
+                if not rows:
+                    raise StoreError(f"there is no document {id!r} in the index at {self.path}")
+                metadata = _load(rows[0][0])
+                found.append(metadata if isinstance(metadata, dict) else {})
+        return found
+
     def passages(self) -> Passages:
         """What a retriever keeps in memory. A chunk without sentence vectors has zeros, a mention without start -1.
 

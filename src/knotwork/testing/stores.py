@@ -480,9 +480,13 @@ class StoreContract(ABC):
             "doc-en",
             "doc-zh",
         ]
+        assert store.metadata(["doc-zh", "doc-en"])[0] == {}
+        assert store.metadata(["doc-en"])[0]["tags"] == ("x", "y")
         for absent in ("chunk-a", "doc"):
             with pytest.raises(StoreError, match=f"'{absent}'"):
                 list(store.documents([absent]))
+            with pytest.raises(StoreError, match=f"'{absent}'"):
+                store.metadata([absent])
 
     def test_documents_are_those_of_the_moment_they_were_asked_for(self, tmp_path: Path) -> None:
         store = self.make(tmp_path)

@@ -17,9 +17,9 @@ import threading
 import time
 import types
 from collections import Counter
-from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -145,7 +145,11 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a run did. The counts of documents are those of `Index.add`; `apply_transforms` leaves them at 0."""
+    """What a run did. What it says of documents comes from `Index.add`; `apply_transforms` leaves it empty.
+
+    kinds: how many documents of each kind there were; pages: those of PDF files, slides and sheets among them; hints:
+    what would serve these documents better.
+    """
 
     stages: tuple[StageReport, ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -153,6 +157,9 @@ class Report:
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    pages: int = 0
+    hints: tuple[str, ...] = ()
 
 
 # -- the public face ------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from knotwork.errors import InputError
 from knotwork.graph import Node, NodeType, Relationship
+from knotwork.places import MAPS, Places
 from knotwork.text import stable_id
 
 Span: TypeAlias = tuple[int, int]
@@ -110,21 +111,31 @@ def chunk_nodes(
 ) -> tuple[list[Node], list[Relationship]]:
     """CHUNK nodes for the spans of a parent's text, with "child" and "next".
 
-    They inherit title, source, metadata and headings; `headings`, parallel to the spans, has those that a chunk stands
-    under besides, outermost first. `start` and `end` are in the text of the document, which `document` names. An id
+    They inherit title, source, metadata (but for the maps of places) and headings; `headings`, parallel to the spans,
+    has those that a chunk stands under besides, outermost first, in place of what the metadata's outline names.
+    `start` and `end` are in the text of the document, which `document` names; `page` is where a chunk begins. An id
     comes from the parent, the chunk's text and its n-th repeat: an edit elsewhere renames nothing.
     """
     offset = parent.get_property("start") or 0
     document = parent.get_property("document") or parent.id
     inherited = {key: value for key in INHERITED if (value := parent.get_property(key)) is not None}
     above = list(inherited.get("headings") or ())
+    title = inherited.get("title")
+    metadata = inherited.get("metadata")
+    places = Places.of(metadata, title if isinstance(title, str) else "")
+    if isinstance(metadata, dict):
+        inherited["metadata"] = {key: value for key, value in metadata.items() if key not in MAPS}
     nodes: list[Node] = []
     repeats: dict[str, int] = {}
     for (start, end), own in zip(spans, headings or itertools.repeat(()), strict=False):
         content = text[start:end]
         repeat = repeats[content] = repeats.get(content, -1) + 1
         place = {"page_content": content, "start": offset + start, "end": offset + end, "document": document}
-        under = {"headings": above + list(own)} if own else {}
+        under: dict[str, Any] = {}
+        if path := above + list(own or places.headings(offset + start, offset + end)):
+            under["headings"] = path
+        if page := places.page(offset + start):
+            under["page"] = page
         id = stable_id("chunk", parent.id, content, repeat)
         nodes.append(Node(id, {**place, **inherited, **under}, NodeType.CHUNK))
     links = [Relationship("child", parent, node) for node in nodes]
