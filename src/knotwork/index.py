@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from uuid import uuid4
 
-from knotwork import loaders
+from knotwork import chinese, loaders
 from knotwork.errors import GraphError, InputError, StoreMismatch
 from knotwork.graph import AddNode, AddRelationship, Change, Document, KnowledgeGraph, Node, NodeType, RemoveNode
 from knotwork.models import embedder as make_embedder
@@ -30,7 +30,7 @@ from knotwork.search.answer import answer
 from knotwork.search.evidence import Answer, Evidence
 from knotwork.search.passages import Mode, PassageIndex
 from knotwork.stores.sqlite import SqliteStore
-from knotwork.text import stable_id
+from knotwork.text import cjk_share, stable_id
 from knotwork.threads import in_thread
 from knotwork.transforms.base import Splitter
 from knotwork.transforms.engine import Event, OnError, Report, Skipped, Stage, aapply_transforms, run_sync
@@ -48,6 +48,11 @@ OFFLINE = {"wordllama-256": "fast", "minilm-l6-v2-int8": "nlp"}
 
 POOLED = {"minilm-l6-v2-int8"}
 """Embedders so slow that passages take the mean of their sentences' vectors (docs/decisions/0005)."""
+
+ZH_HINT = (
+    "much of the text is Chinese: pip install 'knotwork[zh]' and a new index also find the persons, places and "
+    "organisations in it, and read questions word by word"
+)
 
 BATCH = 100_000
 """Characters of documents that are worked on, and made durable, together."""
@@ -137,7 +142,8 @@ class Index:
         documents = found.documents.values()
         kinds = Counter(_kind(document) for document in documents)
         pages = sum(len(document.metadata.get("page_starts", ())) for document in documents if _from_file(document))
-        return replace(report, kinds=dict(sorted(kinds.items())), pages=pages)
+        hints = (ZH_HINT,) if not chinese.available() and _share_of_chinese(documents) >= 0.2 else ()
+        return replace(report, kinds=dict(sorted(kinds.items())), pages=pages, hints=hints)
 
     async def _update(self, found: _Found, splitter: Splitter | None, on_error: OnError, progress: Progress) -> Report:
         cut = self._where_cut()
@@ -360,6 +366,12 @@ class _Found:
 
 def _folders(store: SqliteStore) -> dict[str, list[str]]:
     return dict(json.loads(store.note("folders") or "{}"))
+
+
+def _share_of_chinese(documents: Iterable[Document]) -> float:
+    """By the beginnings of the texts."""
+    sizes = [(len(document.text), cjk_share(document.text[:2_000])) for document in documents]
+    return sum(size * share for size, share in sizes) / max(sum(size for size, _ in sizes), 1)
 
 
 def _kind(document: Document) -> str:

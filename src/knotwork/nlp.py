@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from knotwork import chinese
 from knotwork.errors import InputError, MissingExtra, ModelError
 from knotwork.text import CJK, cjk_share, sentence_spans
 
@@ -290,12 +291,27 @@ _WRAP = re.compile(r"(?<=[^\r\n]{45})\r?\n(?=[^\W_]|[\"“‘'(])")
 
 
 class FastProfile:
-    """Names and dates by pattern; no relations. Any language that has capitals, and what can be told in Chinese."""
+    """Names and dates by pattern; no relations. Any language that has capitals, and what can be told in Chinese.
+
+    With the extra [zh], names in Chinese texts are LAC's too.
+    """
 
     name = "fast"
 
     def analyse(self, texts: Sequence[str]) -> list[Analysis]:
-        return [Analysis(tuple(sentence_spans(text)), tuple(pattern_names(text))) for text in texts]
+        return [Analysis(tuple(sentence_spans(text)), tuple(_names(text))) for text in texts]
+
+
+def _names(text: str) -> list[Name]:
+    """Names by pattern; in a Chinese text also by LAC, where it is installed."""
+    names = pattern_names(text)
+    if cjk_share(text) < 0.2 or not chinese.is_chinese(text) or not chinese.available():
+        return names
+    told = [
+        Name(" ".join(text[one.start : one.end].split()), one.start, one.end, one.type, "ner")
+        for one in chinese.names(text)
+    ]
+    return _without_overlaps([*told, *names])
 
 
 def pattern_names(text: str) -> list[Name]:

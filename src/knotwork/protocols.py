@@ -63,7 +63,8 @@ class LLM(Protocol):
 class Embedder(Protocol):
     """Texts to vectors. `name` is recorded in an index, so that another model is noticed.
 
-    One that reads only the start of a long text may say how much, by an attribute `max_tokens` (o200k tokens).
+    One that reads only the start of a long text may say how much, by an attribute `max_tokens` (o200k tokens); one that
+    knows few languages, which, by an attribute `languages` ({"en"}, ISO codes).
     """
 
     @property
@@ -75,6 +76,12 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """(n, dimension) float32, each row of length 1 (a text without any known token: zeros)."""
         ...
+
+
+def knows(embedder: Embedder, language: str) -> bool:
+    """Whether an embedder can read a language, as far as it says."""
+    languages = getattr(embedder, "languages", None)
+    return languages is None or language in languages
 
 
 @dataclass(frozen=True, slots=True)

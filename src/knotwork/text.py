@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
+from importlib import resources
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +23,7 @@ _WORD = re.compile(r"\w+")
 # Han, kana, hangul: scripts written without blanks between words, or searched by character.
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 _CJK_RUN = re.compile(f"[{CJK}]+")
+_HALF_WIDTH = {0x3000: " ", **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}}
 
 
 def fold_accents(text: str) -> str:
@@ -38,16 +40,39 @@ def _unaccented(char: str) -> str:
     return "".join(part for part in unicodedata.normalize("NFKD", char) if not unicodedata.combining(part))
 
 
+@lru_cache(maxsize=1)
+def _simplified() -> dict[int, str]:
+    traditional, simplified, *_ = (resources.files("knotwork") / "data/simplified.txt").read_text("utf-8").split("\n")
+    table = str.maketrans(traditional, simplified)
+    return {code: char if isinstance(char, str) else chr(char) for code, char in table.items()}
+
+
+def simplified(text: str) -> str:
+    """Traditional Chinese characters as simplified ones, each by itself, so that lengths stay.
+
+    Which of several simplified characters one stands for is not asked: both sides of a comparison get the same.
+    """
+    return text.translate(_simplified()) if _CJK_RUN.search(text) else text
+
+
+def fold_characters(text: str) -> str:
+    """Full-width letters, digits and signs at half width, and simplified characters; one character to one."""
+    if text.isascii():
+        return text
+    return simplified(text.translate(_HALF_WIDTH))
+
+
 def normalise_name(name: str) -> str:
     """The form under which two spellings of one name meet.
 
-    Width, case, accents, quotes, outer punctuation, a leading article and a trailing possessive go.
+    Width, case, accents, quotes, outer punctuation, a leading article and a trailing possessive go; traditional
+    characters are as simplified ones.
 
     >>> normalise_name("The “Cavendish”  Laboratory’s")
     'cavendish laboratory'
     """
     if not name.isascii():
-        name = unicodedata.normalize("NFKC", name).translate(_QUOTES)
+        name = simplified(unicodedata.normalize("NFKC", name)).translate(_QUOTES)
     # lower, not casefold: "ß" must keep its length class for offset-free comparison with text
     name = _SPACE.sub(" ", fold_accents(name.lower()))  # a lone accent leaves a blank
     while True:  # what one step lays bare another may take: the form is that of its own form
@@ -159,11 +184,13 @@ def language_of(text: str) -> str:
 def search_terms(text: str) -> list[str]:
     """The words full text is searched by: lower-case words without accents; CJK runs as overlapping pairs.
 
+    Traditional characters count as simplified ones.
+
     >>> search_terms("Crick's DNA 双螺旋")
     ['crick', 's', 'dna', '双螺', '螺旋']
     """
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = simplified(unicodedata.normalize("NFKC", text))
     terms: list[str] = []
     for word in _WORD.findall(fold_accents(text.lower())):
         if word.isascii() or not _CJK_RUN.search(word):

@@ -116,6 +116,7 @@ class AdaptedEmbedder:
         dimension = getattr(model, "dimension", 0)
         self.dimension = dimension if isinstance(dimension, int) else 0
         self.max_tokens = getattr(model, "max_tokens", None)
+        self.languages = getattr(model, "languages", None)
         self.at_once = None if _takes_many(model) else 1
         self.retries = bool(getattr(model, "retries", False))
         self._vectors = _vectors_of(model)

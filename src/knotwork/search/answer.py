@@ -10,16 +10,24 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import numpy as np
 
+from knotwork import chinese
 from knotwork.places import Places
 from knotwork.search.evidence import Answer, Citation, Evidence
+from knotwork.search.linking import asked_for, lone_words
 from knotwork.search.passages import Floats, Found, Hit, Mode, PassageIndex, query_terms
-from knotwork.text import cjk_share, language_of, normalise_name
+from knotwork.text import CJK, cjk_share, language_of, normalise_name, search_terms
 
+FOREIGN = {
+    "en": "the documents are in another language; ask in theirs, or index them with an embedder that knows both "
+    "(Index.open(..., embedder=...))",
+    "zh": "文档用的是另一种语言。可以改用文档的语言提问，"
+    "或换用多语言向量模型重新建索引（Index.open(..., embedder=...)）。",
+}
 NO_EVIDENCE = {
     "en": "The documents hold no evidence that answers this question.",
     "zh": "文档中没有能回答这个问题的依据。",
@@ -58,9 +66,6 @@ _ASKING = frozenset(
         """,
     )
 )
-_ASKING_ZH = re.compile(
-    "请问|告诉|为什么|为何|什么时候|什么|哪里|哪儿|哪位|哪些|哪个|哪一?年|怎么样?|怎样|如何|多少|何时|谁|吗|呢|了|的|是|在|被|有|和|与|把|几"
-)
 _ASKS_WHO = re.compile(r"\b(?:who|whom|whose|which (?:person|people|scientist|man|woman)\w*)\b|谁|哪些人|哪位", re.I)
 _ASKS_MANY = re.compile(
     r"\b(?:who|whom) (?:were|are)\b|\bwhich \w+s\b|\w(?:ors|ers|ists|people|men|women)\b|哪些人|哪些|谁", re.I
@@ -73,6 +78,7 @@ _ORDINAL = re.compile(r"\b(?:first|second|third|fourth|fifth|last|finally|next)\
 _IS = re.compile(r"(?:the |an? )?(.{2,60}?) (?:is|was|are|were) |(.{2,30}?)(?:是|为)", re.I)
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w+")
+_CJK_RUN = re.compile(f"[{CJK}]+")
 _PARAGRAPH = re.compile(r"(?:(?!\n[^\S\n]*\n).)+", re.DOTALL)
 
 
@@ -112,13 +118,22 @@ async def answer(question: str, index: PassageIndex, mode: Mode = "auto") -> Ans
     language = language_of(question)
     sentences = _sentences(index, hits, evidence)
     if not sentences or not whole.weights or not _supported(whole, index, evidence, sentences):
-        return Answer(NO_EVIDENCE[language], evidence=evidence, mode=mode)
+        return Answer(NO_EVIDENCE[language], evidence=evidence, mode=mode, hint=_hint(language, index))
     chosen: list[int] = []
     rooms = [2 if _asks_many(part.text) else 1 for part in parts]
     for number, part in enumerate(parts):
         room = math.ceil((SENTENCES - len(chosen)) * rooms[number] / sum(rooms[number:]))
         chosen += _choose(question, part, index, sentences, chosen, room)
-    return _written(language, evidence, [sentences[at] for at in chosen], mode, index)
+    written = _written(evidence, [sentences[at] for at in chosen], mode, index)
+    return replace(written, hint=_hint(language, index))
+
+
+def _hint(language: str, index: PassageIndex) -> str:
+    """What would help where question and documents differ in language and the embedder knows only one of the two."""
+    foreign = index.languages - {language}
+    if language in index.languages or not foreign or index.reads(language) == all(map(index.reads, foreign)):
+        return ""
+    return FOREIGN[language]
 
 
 async def _part(text: str, index: PassageIndex, mode: Mode) -> _Part:
@@ -149,14 +164,28 @@ def _interleaved(searches: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 def _weights(index: PassageIndex, text: str) -> dict[str, float]:
-    """The question's stems, each with its inverse document frequency ln(1 + n / (1 + df)); no stop words."""
-    terms = [term for term in query_terms(_ASKING_ZH.sub(" ", text)) if term not in _ASKING]
-    # Chinese is searched by pairs of characters; one that lost its neighbours stands nowhere.
-    terms = [term for term in terms if len(term) > 1 or not cjk_share(term)]
+    """The question's stems, each with its inverse document frequency ln(1 + n / (1 + df)); no stop words.
+
+    A Chinese word is searched by its pairs of characters, which share its weight.
+    """
+    terms = [term for term in query_terms(text) if term not in _ASKING]
     stems = list(dict.fromkeys(stem for found in index.store.stems([" ".join(terms)]) for stem in found))
     counts = index.store.frequencies(stems)
     total = len(index.passages.chunk_ids)
-    return {stem: math.log(1 + total / (1 + counts[stem])) for stem in stems}
+    shares = _shares(text)
+    if "zh" not in index.languages:  # then no Chinese word stands anywhere, and says nothing by that
+        stems = [stem for stem in stems if not cjk_share(stem)] or stems
+    return {stem: shares.get(stem, 1.0) * math.log(1 + total / (1 + counts[stem])) for stem in stems}
+
+
+def _shares(text: str) -> dict[str, float]:
+    """What part of a word each pair of Chinese characters of a question is."""
+    shares: dict[str, float] = {}
+    for run in _CJK_RUN.findall(asked_for(text)):
+        pairs = search_terms(run)
+        words = 1 if chinese.available() else len(run) / 2  # a run may hold several: two characters make the usual one
+        shares.update((pair, min(words / len(pairs), 1.0)) for pair in pairs)
+    return shares
 
 
 def _sentences(index: PassageIndex, hits: Sequence[Hit], evidence: Sequence[Evidence]) -> list[_Sentence]:
@@ -245,11 +274,12 @@ def _supported(whole: _Part, index: PassageIndex, evidence: Sequence[Evidence], 
     first = frozenset[str]().union(*said[:5])
     weights = _kindred(whole.weights, frozenset[str]().union(*said))
     best = max(_share(weights, stems) for stems in said)
-    if not len(whole.found.question):
-        return best >= COVERED
-    near = float(index.nearness([one.row for one in sentences], whole.found.question).max())
     named = {stem for found in index.store.stems(index.names_said(whole.text)) for stem in found}
     asked = {stem: weight for stem, weight in weights.items() if stem not in named}
+    if not len(whole.found.question):
+        lone = () if asked else lone_words(whole.text)  # all that it says of its names
+        return best >= COVERED and all(any(word in item.text for item in evidence) for word in lone)
+    near = float(index.nearness([one.row for one in sentences], whole.found.question).max())
     static = index.embedder is not None and "wordllama" in index.embedder.name
     if asked and not any(_share(asked, stems) for stems in said) and near < (NEAR_STATIC if static else NEAR):
         return False
@@ -337,9 +367,7 @@ def _worth(part: _Part, weights: Mapping[str, float], index: PassageIndex, sente
 # -- writing --------------------------------------------------------------------------------------
 
 
-def _written(
-    language: str, evidence: tuple[Evidence, ...], sentences: list[_Sentence], mode: Mode, index: PassageIndex
-) -> Answer:
+def _written(evidence: tuple[Evidence, ...], sentences: list[_Sentence], mode: Mode, index: PassageIndex) -> Answer:
     """Documents in order of their best passage, sentences as they stand in them."""
     found = index.places(one.evidence.document_id for one in sentences)
     places = {one.evidence.document_id: found.get(one.evidence.document_id, Places()) for one in sentences}
@@ -359,6 +387,7 @@ def _written(
         )
         for n, one in enumerate(ordered, 1)
     )
-    gap = "" if language == "zh" else " "
-    text = gap.join(f"{' '.join(citation.quote.split())}{gap}[{citation.n}]" for citation in citations)
+    gaps = ["" if language_of(citation.quote) == "zh" else " " for citation in citations]
+    said = [f"{' '.join(one.quote.split())}{gap}[{one.n}]{gap}" for one, gap in zip(citations, gaps, strict=True)]
+    text = "".join(said).rstrip()
     return Answer(text, citations, evidence, mode=mode)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from knotwork import chinese
 from knotwork.gazetteer import STOP_WORDS, Gazetteer
 from knotwork.text import cjk_share, normalise_name
 
@@ -20,6 +21,10 @@ QUESTION_WORDS = frozenset(
         """,
     )
 )
+# Words that say that something is asked, not what; and the commonest that join others.
+_ASKING_ZH = re.compile(
+    "请问|告诉|为什么|为何|什么时候|什么|哪里|哪儿|哪位|哪些|哪个|哪一?年|怎么样?|怎样|如何|多少|何时|谁|吗|呢|了|的|是|在|被|有|和|与|把|几"
+)
 _JOINING = frozenset(["of", "the", "and", "de", "in", "for", "a", "an", "to", "von"]) | {","}
 _WORD = re.compile(r"[\w’'&./()-]+|,")
 _ABBREVIATION = re.compile(r".*\b\w\.$")
@@ -27,6 +32,24 @@ _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
 _MOST_WORDS = 300  # of a question that are looked at
 _LONGEST = 12  # words of a name
 _SHORTEST_UNCASED = 4  # letters of a single word
+
+
+def asked_for(question: str) -> str:
+    """What a question is about: of its Chinese the words that say something, parted by blanks, the rest as it is.
+
+    By jieba where it is installed; else what is left when words that ask are cut out.
+    """
+    if not cjk_share(question):
+        return question
+    return chinese.content_of(question) if chinese.available() else _ASKING_ZH.sub(" ", question)
+
+
+def lone_words(question: str) -> list[str]:
+    """A question's Chinese words of one character, which no pair of characters finds; [] without jieba."""
+    if not cjk_share(question) or not chinese.available():
+        return []
+    words = [question[start:end] for start, end in chinese.word_spans(question)]
+    return [word for word in asked_for(question).split() if len(word) == 1 and word in words]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePath
 from typing import Literal
 
@@ -18,9 +19,9 @@ import numpy.typing as npt
 from knotwork.errors import InputError
 from knotwork.gazetteer import STOP_WORDS
 from knotwork.places import Places
-from knotwork.protocols import DocumentRecord, Embedder, Passages, Store, Vectors
+from knotwork.protocols import DocumentRecord, Embedder, Passages, Store, Vectors, knows
 from knotwork.search.evidence import Evidence
-from knotwork.search.linking import QUESTION_WORDS, Link, Linker
+from knotwork.search.linking import QUESTION_WORDS, Link, Linker, asked_for
 from knotwork.search.sparse import Rows, by_row
 from knotwork.text import CJK, language_of, normalise_name, search_terms
 
@@ -45,8 +46,28 @@ _DATE_NUMBER = re.compile(r"\d{1,2}|1\d\d\d|20\d\d|\d+s")
 _DATE_PART = re.compile(r"[a-z]+|\d+")
 _CJK_DATE = re.compile(r"[\d〇零一二三四五六七八九十百]+(?:年|月|日|世纪|年代)")
 _CJK = re.compile(f"[{CJK}]")
+_COMMONEST = {
+    "en": ["the", "of", "and", "to", "in"],
+    "zh": [
+        "一个",
+        "可以",
+        "进行",
+        "我们",
+        "中国",
+        "自己",
+        "没有",
+        "公司",
+        "工作",
+        "他们",
+        "成为",
+        "开始",
+        "这个",
+        "时间",
+        "年的",
+    ],
+}
 _LONGEST_QUESTION = 2_000  # characters; the rest of a longer one is not read
-_MOST_TERMS = 32  # of a question, for full text
+_MOST_TERMS = 100  # of a question, for full text
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,16 +342,21 @@ def second_questions(
     return asked
 
 
-def prior_of(cosines: Floats, words: Floats, named: bool, parameters: PassageParameters) -> Floats:
+def prior_of(
+    cosines: Floats, words: Floats, named: bool, parameters: PassageParameters, readable: Flags | None = None
+) -> Floats:
     """What speaks for each passage before any name does: its nearness, evenly, and a peak on the few best.
 
     The peak is softmax(w z(full text) + d z(cosine)). Without it the mass that a hundred middling passages hold
     together would drown the best one; with it alone the second hop would find nothing. A question that names
-    nothing known has the peak alone, and the graph carries it to passages that share names with the best.
+    nothing known has the peak alone, and the graph carries it to passages that share names with the best. Passages
+    that are not `readable` for the embedder are as near as the average.
     """
+    if readable is not None and readable.any():
+        cosines = np.where(readable, cosines, cosines[readable].mean())
     words = np.where(np.isfinite(words), words, np.float32(0))
     share = parameters.peak_words if named else 1.0
-    peak = share * standardised(words) + parameters.dense_weight * standardised(cosines)
+    peak = share * standardised(words) + parameters.dense_weight * standardised(cosines, readable)
     peak = np.exp(peak - peak.max()).astype(np.float32)
     peak *= parameters.peak_weight / float(peak.sum())
     if not named:
@@ -404,7 +430,12 @@ def _cosines(rows: Vectors8, question: Floats) -> Floats:
     return np.asarray((wide @ question) / np.maximum(np.linalg.norm(wide, axis=1), 1e-9), np.float32)
 
 
-def standardised(scores: Floats) -> Floats:
+def standardised(scores: Floats, among: Flags | None = None) -> Floats:
+    """z-scores over all, or over those among which they mean something: the others get 0."""
+    if among is not None and not among.all():
+        found = np.zeros_like(scores)
+        found[among] = standardised(scores[among]) if among.any() else 0
+        return found
     deviation = float(scores.std())
     return (scores - scores.mean()) / deviation if deviation > 0 else np.zeros_like(scores)
 
@@ -425,6 +456,7 @@ class PassageIndex:
         self.records: dict[str, DocumentRecord] = {record.id: record for record in store.records()}
         self.graph = build_graph(self.passages, {id: record.source for id, record in self.records.items()}, parameters)
         self._linker = Linker(self.graph.keys)
+        self._readable: Flags = np.any(self.passages.vectors, axis=1)  # in a language it knows
         self._number = {id: number for number, id in enumerate(self.passages.chunk_ids)}
         self._types = dict(zip(self.passages.entity_names, self.passages.entity_types, strict=True))
 
@@ -488,7 +520,7 @@ class PassageIndex:
             return Found(_best(words, k, "full text"), vector, vector)
         cosines = self._cosines(vector, allowed)
         if mode == "dense":
-            return Found(_best(cosines, k, "meaning"), vector, vector)
+            return Found(_best(np.where(self._readable, cosines, -np.inf), k, "meaning"), vector, vector)
         return Found(_best(self._fused(words, cosines, allowed), k, "full text and meaning"), vector, vector)
 
     async def mode_for(self, question: str, documents: Collection[str] | None = None) -> Mode:
@@ -498,6 +530,19 @@ class PassageIndex:
         """
         best = await self.hits(question, 10, "hybrid", documents)
         return "passages" if sum(bool(self.graph.short[hit.chunk]) for hit in best) >= min(5, len(best)) else "hybrid"
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """The languages ("en", "zh") that more than a few of the chunks are in, by their commonest words."""
+        total = max(len(self.passages.chunk_ids), 1)
+        shares = {
+            language: max(self.store.frequencies(words).values()) / total for language, words in _COMMONEST.items()
+        }
+        return frozenset(language for language, share in shares.items() if share > 0.02)
+
+    def reads(self, language: str) -> bool:
+        """Whether there is an embedder, and it knows a language."""
+        return self.embedder is not None and knows(self.embedder, language)
 
     def names_in(self, row: int) -> list[tuple[int, str, str]]:
         """(number, name, type) of the names in a sentence, the title's among them where the document is short."""
@@ -541,15 +586,16 @@ class PassageIndex:
         return np.where(allowed, (self.passages.vectors @ vectors.T).max(axis=1), -np.inf).astype(np.float32)
 
     def _fused(self, words: Floats, cosines: Floats, allowed: Flags) -> Floats:
-        """z(full text) + w z(cosine), both standardised over all chunks."""
+        """z(full text) + w z(cosine), standardised over all chunks, and over all that the embedder can read."""
         found = np.where(np.isfinite(words), words, 0.0)[allowed]
         fused = np.full(len(allowed), -np.inf, np.float32)
-        fused[allowed] = standardised(found) + self.parameters.dense_weight * standardised(cosines[allowed])
+        readable = self._readable[allowed]
+        fused[allowed] = standardised(found) + self.parameters.dense_weight * standardised(cosines[allowed], readable)
         return fused
 
     async def _vector(self, question: str) -> Vectors:
         """(1, d), or (0, d) where no embedder can read the question."""
-        if self.embedder is None or not question.strip() or blind(self.embedder, question):
+        if self.embedder is None or not question.strip() or not knows(self.embedder, language_of(question)):
             return np.zeros((0, self.passages.vectors.shape[1]), np.float32)
         return await self.embedder.embed([question])
 
@@ -561,7 +607,7 @@ class PassageIndex:
         asked = second_questions(question, links, bridges, graph.names, parameters.second_questions)
         vectors = await self.embedder.embed(asked) if asked and self.embedder is not None else vector
         cosines = self._cosines(vectors, np.ones(len(allowed), bool))
-        prior = prior_of(cosines, self._full_text(question, allowed), bool(seeds), parameters)
+        prior = prior_of(cosines, self._full_text(question, allowed), bool(seeds), parameters, self._readable)
         mass = np.zeros(len(graph.idf), np.float32)
         for link in links:
             mass[link.entity] = 1.0 if link.cased else parameters.uncased_weight
@@ -611,13 +657,10 @@ class PassageIndex:
 
 def query_terms(question: str) -> list[str]:
     """The distinct words of a question that full text is asked for: no stop words, not too many."""
-    terms = dict.fromkeys(search_terms(question))
-    return [term for term in terms if term not in STOP_WORDS and term not in QUESTION_WORDS][:_MOST_TERMS]
-
-
-def blind(embedder: Embedder, question: str) -> bool:
-    """Whether a question is Chinese and the embedder one of the bundled ones, which know English only."""
-    return language_of(question) == "zh" and any(name in embedder.name.lower() for name in ("minilm", "wordllama"))
+    terms = dict.fromkeys(search_terms(asked_for(question)))
+    told = [term for term in terms if term not in STOP_WORDS and term not in QUESTION_WORDS]
+    # Chinese is searched by pairs of characters; one that lost its neighbours stands in most texts, or in none.
+    return ([term for term in told if len(term) > 1 or not _CJK.search(term)] or told)[:_MOST_TERMS]
 
 
 def _best(scores: Floats, k: int, why: str) -> list[Hit]:

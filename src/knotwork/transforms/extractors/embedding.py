@@ -11,8 +11,8 @@ import numpy as np
 from knotwork.errors import InputError
 from knotwork.graph import KnowledgeGraph, Node
 from knotwork.models import embedder, rows_from, unit_rows
-from knotwork.protocols import Embedder, Vectors
-from knotwork.text import token_slices
+from knotwork.protocols import Embedder, Vectors, knows
+from knotwork.text import language_of, token_slices
 from knotwork.transforms.arguments import check_name, text_of
 from knotwork.transforms.base import Call, Extractor, label
 
@@ -93,8 +93,23 @@ class EmbeddingExtractor(Extractor):
 
 
 @dataclass
-class PassageEmbeddingExtractor(EmbeddingExtractor):
-    """The vector of a passage read with its title and headings."""
+class _KnownEmbeddingExtractor(EmbeddingExtractor):
+    """Gives texts in a language that the embedder says it doesn't know zeros: search takes them for no opinion."""
+
+    async def _embed(self, texts: Sequence[str]) -> Vectors:
+        model = self.embedding_model = embedder(self.embedding_model)
+        known = [at for at, text in enumerate(texts) if knows(model, language_of(text))]
+        if len(known) == len(texts):
+            return await super()._embed(texts)
+        rows = np.zeros((len(texts), model.dimension), np.float32)
+        if known:
+            rows[known] = await super()._embed([texts[at] for at in known])
+        return rows
+
+
+@dataclass
+class PassageEmbeddingExtractor(_KnownEmbeddingExtractor):
+    """The vector of a passage read with its title and headings; zeros where the embedder doesn't know its language."""
 
     def text_of(self, node: Node) -> str:
         text = super().text_of(node)
@@ -102,8 +117,8 @@ class PassageEmbeddingExtractor(EmbeddingExtractor):
 
 
 @dataclass
-class SentenceEmbeddingExtractor(EmbeddingExtractor):
-    """The vectors of a chunk's sentences, each read with the title.
+class SentenceEmbeddingExtractor(_KnownEmbeddingExtractor):
+    """The vectors of a chunk's sentences, each read with the title; zeros as for passages.
 
     (sentences, dimension) int8, 127 times the unit vector, rounded.
     """
