@@ -39,6 +39,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "loaders.encoding",
         "loaders.layout",
+        "loaders.boilerplate",
         "loaders.office",
         "search.linking",
         "search.context",
@@ -48,7 +49,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("transforms.relationships.pairs",),
     ("transforms.relationships.spelling",),
     ("loaders.documents",),
-    ("loaders.html",),
+    ("loaders.html", "loaders.markdown"),
     ("transforms/*", "loaders/*", "stores/*", "search/*"),  # they meet in the graph
     ("search.answer",),  # written from what the searches find
     ("transforms.splitters", "transforms.extractors", "transforms.relationships"),  # public lists

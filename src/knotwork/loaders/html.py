@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from knotwork.graph import Document
+from knotwork.loaders.boilerplate import Line, spans_of, words_of
 from knotwork.loaders.documents import outline_of, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
@@ -31,6 +33,9 @@ _CHARSET = re.compile(
 # Possessive, and never failing: no way back, so its time is linear.
 _TAG = re.compile(r"""<!--(?:-?>)?|-->|<(/?)([A-Za-z][\w:-]*)((?:=\s*+"[^"]*"|=\s*+'[^']*'|[^<>])*+)>?""")
 _ANY_TAG = re.compile(r"<[^<>]*>")
+_LINK_BEGINS, _LINK_ENDS = "\x02", "\x03"  # stand in the markup for <a> and </a>
+_LINK_MARK = re.compile("([\x02\x03])")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _DAY = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)(?!\d)")
 _DATES = (
     "article:published_time",
@@ -85,24 +90,28 @@ def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(data, label)
     tree = LexborHTMLParser(_tamed(decoded.text))
     top = tree.body or tree.root
-    text, headings = _render(top, frozenset(node.mem_id for node in tree.css(_BOILERPLATE)))
-    if len(text) <= _ENOUGH:
-        text, headings = _render(top)
-    document = whole(found, kind, decoded, text, _title(tree))
-    yield replace(document, metadata={**document.metadata, **_facts(tree), **outline_of(text, headings)})
+    page = _render(top, frozenset(node.mem_id for node in tree.css(_BOILERPLATE)))
+    if len(page.text) <= _ENOUGH:
+        page = _render(top)
+    document = whole(found, kind, decoded, page.text, _title(tree))
+    more: dict[str, Any] = {**_facts(tree), **outline_of(page.text, page.headings)}
+    if spans := spans_of(page.text, _lines_of(page)):
+        more["body"] = [list(span) for span in spans]
+    yield replace(document, metadata={**document.metadata, **more})
 
 
 def read_markup(markup: str) -> tuple[str, tuple[Heading, ...]]:
     """The text of some HTML, all of it, with its headings."""
     tree = LexborHTMLParser(_tamed(markup))
-    return _render(tree.body or tree.root)
+    page = _render(tree.body or tree.root)
+    return page.text, page.headings
 
 
 def _title(tree: LexborHTMLParser) -> str:
     for node in tree.css("title"):
         if node.parent is not None and node.parent.tag != "svg" and node.text().strip():
             return node.text()
-    return _render(tree.css_first("h1"))[0]
+    return _render(tree.css_first("h1")).text
 
 
 def _facts(tree: LexborHTMLParser) -> dict[str, str]:
@@ -139,8 +148,34 @@ def _is_address(said: str) -> bool:
 # -- text -----------------------------------------------------------------------------------------
 
 
-def _render(top: LexborNode | None, left_out: frozenset[int] = frozenset()) -> tuple[str, tuple[Heading, ...]]:
-    """The text in an element, without the elements of these memory ids, and its headings."""
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a reader sees: the text, its headings, and the spans of it that are links, in order."""
+
+    text: str
+    headings: tuple[Heading, ...]
+    links: tuple[tuple[int, int], ...]
+
+
+def _lines_of(page: _Page) -> list[Line]:
+    """The lines of a page as they are judged: how much of each is link."""
+    headed = {start for start, _, _ in page.headings}
+    lines: list[Line] = []
+    at = 0
+    for match in _LINE.finditer(page.text):
+        start, end = match.span()
+        while at < len(page.links) and page.links[at][1] <= start:
+            at += 1
+        inside = page.links[at : bisect_left(page.links, (end, 0), at)]
+        said = match.group().strip()
+        linked = min(sum(min(stop, end) - max(begin, start) for begin, stop in inside) / max(len(said), 1), 1.0)
+        count = len(inside)
+        lines.append(Line(start, end, said, words_of(said), linked, count, count, start in headed, image=False))
+    return lines
+
+
+def _render(top: LexborNode | None, left_out: frozenset[int] = frozenset()) -> _Page:
+    """What is seen of an element, without the elements of these memory ids."""
     lines = _Lines(_cells(top, left_out))
     for node, entering in _walk(top, left_out):
         if node.is_text_node:
@@ -208,6 +243,8 @@ class _Lines:
         self.in_cell = 0  # how many cells of one line we are in
         self.heading: tuple[int, int] | None = None  # level of the one we are in, and the pieces before it
         self.headings: list[Heading] = []
+        self.linked = False  # whether we are in a link
+        self.links: list[tuple[int, int]] = []
 
     def enter(self, node: LexborNode) -> None:
         tag = node.tag or ""
@@ -243,6 +280,13 @@ class _Lines:
             self.breaks = max(self.breaks, due)
 
     def add(self, text: str) -> None:
+        for piece in _LINK_MARK.split(text):
+            if piece in (_LINK_BEGINS, _LINK_ENDS):
+                self.linked = piece == _LINK_BEGINS
+            elif piece:
+                self.add_piece(piece)
+
+    def add_piece(self, text: str) -> None:
         if self.verbatim:
             self.put(text)
             return
@@ -259,6 +303,8 @@ class _Lines:
             # A <pre> often ends with a line end of its own.
             had = self.breaks and len(self.pieces[-1]) - len(self.pieces[-1].rstrip("\n"))
             self.append("\n" * max(self.breaks - had, 0) if self.breaks else self.gap)
+        if self.linked:
+            self.links.append((self.length, self.length + len(text)))
         self.append(text)
         self.breaks, self.gap = 0, ""
 
@@ -266,13 +312,18 @@ class _Lines:
         self.pieces.append(piece)
         self.length += len(piece)
 
-    def result(self) -> tuple[str, tuple[Heading, ...]]:
+    def result(self) -> _Page:
         joined = "".join(self.pieces)
         text = joined.lstrip("\n")
         before = len(joined) - len(text)
         text = text.rstrip("\n")
-        inside = ((start - before, end - before, level) for start, end, level in self.headings)
-        return text, tuple(heading for heading in inside if 0 <= heading[0] < heading[1] <= len(text))
+        headings = ((start - before, end - before, level) for start, end, level in self.headings)
+        links = ((start - before, end - before) for start, end in self.links)
+        return _Page(
+            text,
+            tuple(heading for heading in headings if 0 <= heading[0] < heading[1] <= len(text)),
+            tuple(link for link in links if 0 <= link[0] < link[1] <= len(text)),
+        )
 
 
 def _breaks(tag: str) -> int:
@@ -288,7 +339,7 @@ def _tamed(html: str) -> str:
     A parser's time grows with the square of all three, and none of them is of use here. <x/> becomes <x></x>: meant
     so wherever it stands, but HTML would leave the element open to the end of the page.
     """
-    return _TAG.sub(_Tamer().replacement, html)
+    return _TAG.sub(_Tamer().replacement, _LINK_MARK.sub("", html))
 
 
 class _Tamer:
@@ -310,6 +361,8 @@ class _Tamer:
         if not name:
             self.until = "-->" if whole == "<!--" else ""
             return whole
+        if name == "a":  # its nesting costs a parser dearly; that there is a link is worth knowing
+            return _LINK_ENDS if closing else _LINK_BEGINS
         if name in _MARKS:
             return ""
         attributes = match.group(3) if len(whole) <= _LONGEST_TAG else ""

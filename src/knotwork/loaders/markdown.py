@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate, pairwise
+from typing import Any
 
 from markdown_it import MarkdownIt
 
 from knotwork.graph import Document
+from knotwork.loaders.boilerplate import content_spans, page_facts
 from knotwork.loaders.documents import outline_of, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
@@ -24,8 +26,12 @@ _WORDS = ("text", "text_special", "code_inline")
 
 def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(read_bytes(found))
-    document = whole(found, kind, decoded, decoded.text, _title(decoded.text[:_START]))
-    yield replace(document, metadata={**document.metadata, **outline_of(decoded.text, headings(decoded.text))})
+    text = decoded.text
+    document = whole(found, kind, decoded, text, _title(text[:_START]))
+    more: dict[str, Any] = outline_of(text, headings(text))
+    if spans := content_spans(text):
+        more |= {"body": [list(span) for span in spans], **page_facts(text)}
+    yield replace(document, metadata={**document.metadata, **more})
 
 
 def headings(text: str) -> Iterator[tuple[int, int, int]]:

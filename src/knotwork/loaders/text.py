@@ -1,4 +1,4 @@
-"""Plain text: the Document's text is the file's, unchanged."""
+"""Plain text: the Document's text is the file's, unchanged; what of it is worth indexing stands in its metadata."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from knotwork.graph import Document
-from knotwork.loaders.documents import whole
+from knotwork.loaders.boilerplate import content_spans, page_facts
+from knotwork.loaders.documents import outline_of, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
+from knotwork.loaders.markdown import headings
 
 _TITLE_LINE = re.compile(r"\s*(?:title|标题|標題|题目|題目)\s*[:：]\s*(\S.*)", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -23,9 +26,14 @@ _SENTENCE_END = tuple(".!?:;,…。！？：；，、")
 
 def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(read_bytes(found))
-    document = whole(found, kind, decoded, decoded.text, _title(decoded.text))
-    body = _body(decoded.text)
-    yield replace(document, metadata={**document.metadata, "body": [body]}) if body else document
+    text = decoded.text
+    document = whole(found, kind, decoded, text, _title(text))
+    more: dict[str, Any] = {}
+    if body := _body(text):
+        more = {"body": [body]}
+    elif spans := content_spans(text):
+        more = {"body": [list(span) for span in spans], **page_facts(text), **outline_of(text, headings(text))}
+    yield replace(document, metadata={**document.metadata, **more}) if more else document
 
 
 def _body(text: str) -> list[int] | None:
