@@ -30,9 +30,9 @@ class Places:
         """The places that metadata names. A heading that is the document's title stands in no path."""
         if not isinstance(metadata, Mapping):
             return cls()
-        starts, outline = metadata.get("page_starts", ()), metadata.get("outline", ())
+        starts = metadata.get("page_starts", ())
         pages: tuple[int, ...] = tuple(starts) if _are_offsets(starts) else ()
-        headings: Sequence[Any] = outline if _is_outline(outline) else ()
+        headings = outline_of(metadata)
         return cls(pages, tuple(start for start, _, _ in headings), tuple(_paths(headings, title)))
 
     def page(self, offset: int) -> int | None:
@@ -43,6 +43,12 @@ class Places:
         """What the beginning of a span stands under, outermost first; before the first heading, what it leads to."""
         at = max(bisect_right(self.heading_starts, start) - 1, 0)
         return self.paths[at] if self.paths and self.heading_starts[at] < end else ()
+
+
+def outline_of(metadata: Any) -> Sequence[Any]:
+    """The [start, level, title] of each heading that metadata names; none where it has nothing of that shape."""
+    outline = metadata.get("outline", ()) if isinstance(metadata, Mapping) else ()
+    return outline if _is_outline(outline) else ()
 
 
 def _paths(outline: Sequence[Any], title: str) -> list[tuple[str, ...]]:

@@ -261,6 +261,9 @@ def test_what_a_file_says_of_itself_is_kept(read: dict[str, list[Document | Skip
     assert isinstance(page, Document)
     assert isinstance(report, Document)
     assert (page.metadata["date"], page.metadata["url"]) == ("2024-03-02", "https://valley.example/ice-core")
+    slides = read["chinese.pptx"][0]
+    assert isinstance(slides, Document)
+    assert slides.title == "冰川"  # its file says none
     assert (report.metadata["author"], report.metadata["date"]) == ("Ada Moraine", "2024-05-06")
 
 

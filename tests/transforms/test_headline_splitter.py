@@ -41,6 +41,14 @@ def test_a_heading_mentioned_earlier_in_prose_cuts_at_its_line() -> None:
     ]
 
 
+def test_the_headings_that_the_document_brings_along_are_headlines_too() -> None:
+    text = "Aims\n\nThe aim was old ice.\n\nHow it was done\n\nAda Stone turned the drill by hand.\n"
+    outline = [[0, 1, "Aims"], [text.index("How"), 2, "How it was done"]]
+    chunks = chunks_of(text, ["Absent"], metadata={"outline": outline})
+    assert [chunk.get_property("headings") for chunk in chunks] == [["Aims"], ["Aims", "How it was done"]]
+    assert "outline" not in chunks[0].get_property("metadata")
+
+
 def test_the_order_of_headlines_and_repeats_among_them_change_nothing() -> None:
     wanted = texts(chunks_of(PAPER, ["Methods", "Conclusion"]))
     assert texts(chunks_of(PAPER, ["Conclusion", "Methods", "Conclusion", "methods"])) == wanted

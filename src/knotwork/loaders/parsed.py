@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -90,6 +91,12 @@ class Writer:
     ) -> Parsed:
         starts = (*self._starts, *[self._length] * self._waiting)
         return Parsed("".join(self._pieces), title, starts, tuple(self._headings), metadata or {}, tuple(gaps or ()))
+
+
+def opening(text: str, headings: Sequence[tuple[int, int, int]]) -> str:
+    """The heading that a text begins with, as its title; "" for none."""
+    start, end, _ = headings[0] if headings else (1, 1, 1)
+    return text[start:end] if start == 0 else ""
 
 
 def tidy(text: str) -> str:

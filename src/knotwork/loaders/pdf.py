@@ -18,8 +18,8 @@ _HYPHEN = 2  # PDFium's sign for the hyphen and the line end inside a word
 _CELL = 2.0  # font sizes of a gap that parts two cells of a row
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|CMBX|-B\b", re.I)
 _NO_TITLE = re.compile(
-    r"untitled|microsoft (?:word|powerpoint|excel)|\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf)$|^\(?anonymous"
-    r"|^无标题|^[\W\d_]*$",
+    r"untitled|microsoft (?:word|powerpoint|excel)|^\(?anonymous|^无标题|^[\W\d_]*$"
+    r"|\.(?:docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|od[tsp])$",
     re.I,
 )
 _CREATED = re.compile(r"(?:D:)?(\d{4})(\d\d)(\d\d)")
@@ -152,7 +152,7 @@ def _characters(raw: Any, count: int, pdfium: Any) -> list[int]:
     """The code of each character of a page."""
     buffer = (ctypes.c_ushort * (count + 1))()
     if pdfium.FPDFText_GetText(raw, 0, count, buffer) == count + 1:
-        return buffer[:count]
+        return [_HYPHEN if code == 0xFFFE else code for code in buffer[:count]]  # its sign for one here
     # it leaves out characters that it can't write: then one by one, so that numbers stay true
     return [pdfium.FPDFText_GetUnicode(raw, at) for at in range(count)]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from knotwork.loaders.files import Unreadable
 from knotwork.loaders.office import check_archive, core_properties
-from knotwork.loaders.parsed import Parsed, Writer
+from knotwork.loaders.parsed import Parsed, Writer, opening
 
 _DEEPEST = 20  # groups in each other
 
@@ -24,6 +25,8 @@ def parse(path: str, tell: Callable[[int], object] = lambda page: None) -> Parse
         tell(number)
     metadata = core_properties(path)
     parsed = writer.parsed(metadata.pop("title", ""), metadata)
+    if not parsed.title:
+        parsed = replace(parsed, title=opening(parsed.text, parsed.headings))
     if not parsed.text:
         raise Unreadable("holds no text; where it holds pictures of text, save it as PDF and run ocrmypdf on that")
     return parsed
@@ -68,13 +71,21 @@ def _chart(chart: Any, writer: Writer) -> None:
     writer.end()
     if chart.has_title and chart.chart_title.has_text_frame:
         writer.line(chart.chart_title.text_frame.text)
-    for plot in chart.plots:
+    for plot in _plots(chart):
         series = list(plot.series)
         categories = [str(category) for category in plot.categories]
         writer.row(["", *(str(one.name) for one in series)])
         for at, category in enumerate(categories):
             writer.row([category, *(_number(one.values, at) for one in series)])
     writer.end()
+
+
+def _plots(chart: Any) -> list[Any]:
+    """None of a chart whose kind the library doesn't know: its title says what it can."""
+    try:
+        return [plot for plot in chart.plots if list(plot.series)]
+    except NotImplementedError:
+        return []
 
 
 def _number(values: Any, at: int) -> str:

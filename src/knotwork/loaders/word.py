@@ -8,7 +8,7 @@ from typing import Any
 from knotwork.loaders.files import Unreadable
 from knotwork.loaders.html import read_markup
 from knotwork.loaders.office import check_archive, core_properties
-from knotwork.loaders.parsed import Parsed
+from knotwork.loaders.parsed import Parsed, opening
 
 _NOTE_MARK = re.compile(r'<sup><a href="#(?:foot|end)note-[^"]*" id="[^"]*">\[\d+\]</a></sup>')
 _NOTE_BACK = re.compile(r' ?<a href="#(?:foot|end)note-ref-[^"]*">↑</a>')
@@ -25,4 +25,4 @@ def parse(path: str, tell: Any = None) -> Parsed:
     if not text.strip():
         raise Unreadable("holds no text; where it holds pictures of text, save it as PDF and run ocrmypdf on that")
     metadata = core_properties(path)
-    return Parsed(text, metadata.pop("title", ""), headings=headings, metadata=metadata)
+    return Parsed(text, metadata.pop("title", "") or opening(text, headings), headings=headings, metadata=metadata)

@@ -73,8 +73,10 @@ class Answer:
 
     def _repr_html_(self) -> str:
         """A notebook's view. Quotes come from documents, so all of it is escaped."""
-        sources = "".join(
-            f'<li value="{c.n}"><b>{html.escape(c.title or c.source or c.document_id)}</b>: {html.escape(c.quote)}</li>'
-            for c in self.citations
-        )
+        sources = "".join(f'<li value="{c.n}">{_source(c)}: {html.escape(c.quote)}</li>' for c in self.citations)
         return f"<p>{html.escape(self.text)}</p>" + (f"<ol>{sources}</ol>" if sources else "")
+
+
+def _source(citation: Citation) -> str:
+    name = html.escape(citation.title or citation.source or citation.document_id)
+    return f"<b>{name}</b>" + ("" if citation.page is None else f", page {citation.page}")

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from knotwork.errors import InputError
 from knotwork.graph import Node, Relationship
+from knotwork.places import outline_of
 from knotwork.text import count_tokens, sentence_spans, token_ends
 from knotwork.threads import in_thread
 from knotwork.transforms.arguments import check_count
@@ -48,11 +49,11 @@ class HeadlineSplitter(Splitter):
     blank stretch longer than that makes a chunk too long, for it stays with the text beside it. A text below
     `min_tokens` is one chunk, headlines or not.
 
-    Headlines may come in any order. A line is one whatever its marks ("## Methods", "2. Methods:", "**Methods**");
-    one that has no line of its own cuts where it begins a line or a sentence; others don't cut. Chunks are tied and
-    carry what those of SentenceSplitter do, and `headings`: what they stand under, outermost first, told by the number
-    of "#". Raises InputError naming the node when `page_content`, or `headlines` of a longer text, is missing or of
-    another type.
+    Where the document's metadata has an `outline`, its headings are headlines, too. Headlines may come in any order.
+    A line is one whatever its marks ("## Methods", "2. Methods:", "**Methods**"); one that has no line of its own
+    cuts where it begins a line or a sentence; others don't cut. Chunks are tied and carry what those of
+    SentenceSplitter do, and `headings`: what they stand under, outermost first, told by the number of "#". Raises
+    InputError naming the node when `page_content`, or `headlines` of a longer text, is missing or of another type.
     """
 
     min_tokens: int = 300
@@ -83,7 +84,7 @@ class HeadlineSplitter(Splitter):
         spans: list[Span] = []
         headings: list[list[str]] = []
         for start, end in parts:
-            found = heading_lines(text[start:end], headlines)
+            found = _with_outline(heading_lines(text[start:end], headlines), node, start, end)
             inside = self._spans(text[start:end], [heading.start for heading in found])
             spans += shifted(inside, start)
             headings += _paths(inside, found)
@@ -147,6 +148,16 @@ def heading_lines(text: str, headlines: Iterable[str]) -> list[_Heading]:
         standing = lines.get(plain) or bare.get(_unnumbered(plain)) or _begun(text, headline)
         found.update((heading.start, heading) for heading in standing)
     return [found[start] for start in sorted(found)]
+
+
+def _with_outline(found: Sequence[_Heading], node: Node, start: int, end: int) -> list[_Heading]:
+    """The headings of a part of a text, those that its document's metadata names among them."""
+    offset = node.get_property("start") or 0
+    named = {heading.start: heading for heading in found}
+    for place, level, title in outline_of(node.get_property("metadata")):
+        if start <= place - offset < end:
+            named[place - offset - start] = _Heading(place - offset - start, level, title)
+    return [named[place] for place in sorted(named)]
 
 
 def _plain(line: str) -> str:
