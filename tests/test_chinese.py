@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import knotwork
 from knotwork import Index, chinese
 from knotwork.gazetteer import Gazetteer
 from knotwork.models import static_available
@@ -18,6 +20,7 @@ from knotwork.search.passages import query_terms
 from knotwork.settings import load_settings
 from knotwork.text import fold_characters, normalise_name, search_terms, simplified
 
+DEMO = Path(knotwork.__file__).parent / "demo" / "double-helix-zh"
 with_zh = pytest.mark.skipif(not chinese.available(), reason="needs the extra [zh]")
 
 NEWS = (
@@ -167,3 +170,50 @@ def test_an_index_of_chinese_says_what_the_extra_would_add(tmp_path: Path, monke
         assert "knotwork[zh]" in index.add(tmp_path / "a.txt").hints[0]
         monkeypatch.setattr(chinese, "available", lambda: True)
         assert index.add(tmp_path / "a.txt").hints == ()
+
+
+# -- answers --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["as installed", "without the extra"])
+def helix(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+    """The Chinese demo, as it is found with the extra and without."""
+    if request.param == "as installed" and not chinese.available():
+        pytest.skip("needs the extra [zh]")
+    if request.param != "as installed":
+        monkeypatch.setattr(chinese, "available", lambda: False)
+    with Index.open(tmp_path / "kb", settings=load_settings(profile="fast")) as index:
+        index.add(DEMO)
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("富兰克林什么时候去世？", "1958年4月16日"),
+        ("富蘭克林在哪裡出生？", "出生于伦敦"),
+        ("谁获得了1962年诺贝尔奖？", "威尔金斯"),
+        ("沃森的回忆录叫什么？", "《双螺旋》"),
+        ("戈斯林是谁的学生？", "威尔金斯"),
+        ("沃森什么时候去剑桥？", "同年秋天，沃森来到剑桥大学"),
+    ],
+)
+def test_a_chinese_question_is_answered(helix: Index, question: str, told: str) -> None:
+    answer = helix.ask(question)
+    assert told in answer.text
+    texts = {document.key: document.text for document in helix.documents}
+    assert all(texts[one.document_id][one.start : one.end] == one.quote for one in answer.citations)
+
+
+@pytest.mark.parametrize("question", ["谁写了红楼梦？", "中国的首都是哪里？", "克里克开什么车？", "谁发现了青霉素？"])
+def test_a_chinese_question_that_nothing_answers_is_refused(helix: Index, question: str) -> None:
+    assert not helix.ask(question).found
+
+
+@with_zh
+def test_the_question_of_the_demo_names_all_four(tmp_path: Path) -> None:
+    with Index.open(tmp_path / "kb", settings=load_settings(profile="fast")) as index:
+        index.add(DEMO)
+        answer = index.ask("谁发现了DNA双螺旋结构？富兰克林起了什么作用？")
+    for name in ("沃森", "克里克", "富兰克林", "威尔金斯"):
+        assert name in answer.text

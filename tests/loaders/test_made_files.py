@@ -153,7 +153,7 @@ OUTCOMES: dict[str, Reads | Skips] = {
     "depths.xlsx": Reads(
         "xlsx",
         (
-            "Core: Alpha; Depth: 40.5; Drawn on: 1931-05-06; Dry: yes\nCore: Beta; Depth: 55; Dry: no",
+            "Core: Alpha; Depth: 40.5; Drawn on: 1931-05-06; Dry: yes.\nCore: Beta; Depth: 55; Dry: no.",
             "The hut was cold.",
         ),
         pages=4,
@@ -161,7 +161,7 @@ OUTCOMES: dict[str, Reads | Skips] = {
         gaps=("sheet Lists", "hidden", "sheet Empty", "no values"),
     ),
     "many-rows.xlsx": Reads(
-        "xlsx", ("Day: day 0; Snow: 0\n", "Day: day 19999; Snow: 4999.75"), pages=1, headings=("Log",)
+        "xlsx", ("Day: day 0; Snow: 0.\n", "Day: day 19999; Snow: 4999.75"), pages=1, headings=("Log",)
     ),
     "formulas-never-counted.xlsx": Skips("holds no values"),
     "chinese.xlsx": Reads("xlsx", ("冰芯: 甲; 深度（米）: 40",), pages=1, headings=("深度",)),

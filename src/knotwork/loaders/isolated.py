@@ -20,7 +20,13 @@ from knotwork.loaders.encoding import Decoded
 from knotwork.loaders.files import Found, Skipped, Unreadable
 from knotwork.loaders.parsed import Parsed
 
-EXTRAS = {"pdf": "pdf", "docx": "docx", "pptx": "office", "xlsx": "office"}
+EXTRAS = {
+    "pdf": ("PDF", "pdf"),
+    "docx": ("Word", "docx"),
+    "pptx": ("PowerPoint", "office"),
+    "xlsx": ("Excel", "office"),
+}
+"""What users call a format, and the extra that reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,8 @@ class Workers:
             with self._lock:
                 self._idle.append(worker)
         if "missing" in answer:
-            raise MissingExtra(f"Reading {format} files", EXTRAS[format])
+            name, extra = EXTRAS[format]
+            raise MissingExtra(f"Reading {name} files", extra)
         if "reason" in answer:
             raise Unreadable(answer["reason"])
         return _parsed(answer["parsed"])

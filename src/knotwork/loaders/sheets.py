@@ -19,7 +19,7 @@ _LONGEST_LABEL = 60
 def parse(path: str, tell: Callable[[int], object] = lambda page: None) -> Parsed:
     """The text of an .xlsx or .xlsm, formulas as the values they had when it was saved. Raises Unreadable.
 
-    Where the first row of a sheet labels its columns, every row names them ("Depth: 40; Mass: 12 kg"), so that a row
+    Where the first row of a sheet labels its columns, every row names them ("Depth: 40; Mass: 12 kg."), so that a row
     says what it says without those above it. Hidden sheets are left out.
     """
     import openpyxl
@@ -85,7 +85,7 @@ def _sheet(first: list[str], rows: Iterator[list[str]], writer: Writer) -> None:
         named = [
             f"{first[at]}: {cell}" if at < len(first) and first[at] else cell for at, cell in enumerate(row) if cell
         ]
-        writer.line("; ".join(named))
+        writer.line(f"{'; '.join(named)}.")  # a sentence a row: one can be quoted alone
 
 
 def _labels(first: list[str], second: list[str]) -> bool:

@@ -172,19 +172,28 @@ def _weights(index: PassageIndex, text: str) -> dict[str, float]:
     stems = list(dict.fromkeys(stem for found in index.store.stems([" ".join(terms)]) for stem in found))
     counts = index.store.frequencies(stems)
     total = len(index.passages.chunk_ids)
-    shares = _shares(text)
+    shares = _shares(text, counts)
     if "zh" not in index.languages:  # then no Chinese word stands anywhere, and says nothing by that
         stems = [stem for stem in stems if not cjk_share(stem)] or stems
-    return {stem: shares.get(stem, 1.0) * math.log(1 + total / (1 + counts[stem])) for stem in stems}
+    weights = {stem: shares.get(stem, 1.0) * math.log(1 + total / (1 + counts[stem])) for stem in stems}
+    return {stem: weight for stem, weight in weights.items() if weight}
 
 
-def _shares(text: str) -> dict[str, float]:
-    """What part of a word each pair of Chinese characters of a question is."""
+def _shares(text: str, counts: Mapping[str, int]) -> dict[str, float]:
+    """What part of a word each pair of Chinese characters of a question is; 0 for one that lies between two words.
+
+    Where jieba doesn't tell, a run of characters may hold several words, of two as a rule; and a pair that stands
+    nowhere, beside one that does, is taken for the end of a word and the beginning of the next.
+    """
     shares: dict[str, float] = {}
     for run in _CJK_RUN.findall(asked_for(text)):
         pairs = search_terms(run)
-        words = 1 if chinese.available() else len(run) / 2  # a run may hold several: two characters make the usual one
-        shares.update((pair, min(words / len(pairs), 1.0)) for pair in pairs)
+        known = [False, *(counts.get(pair, 0) > 0 for pair in pairs), False]
+        told = chinese.available()
+        share = min((1 if told else len(run) / 2) / len(pairs), 1.0)
+        for at, pair in enumerate(pairs, 1):
+            between = not told and not known[at] and (known[at - 1] or known[at + 1])
+            shares[pair] = 0.0 if between else share
     return shares
 
 

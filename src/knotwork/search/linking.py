@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from knotwork import chinese
 from knotwork.gazetteer import STOP_WORDS, Gazetteer
-from knotwork.text import cjk_share, normalise_name
+from knotwork.text import CJK, cjk_share, fold_characters, normalise_name
 
 QUESTION_WORDS = frozenset(
     re.findall(
@@ -26,6 +26,7 @@ _ASKING_ZH = re.compile(
     "请问|告诉|为什么|为何|什么时候|什么|哪里|哪儿|哪位|哪些|哪个|哪一?年|怎么样?|怎样|如何|多少|何时|谁|吗|呢|了|的|是|在|被|有|和|与|把|几"
 )
 _JOINING = frozenset(["of", "the", "and", "de", "in", "for", "a", "an", "to", "von"]) | {","}
+_CJK_RUN = re.compile(f"[{CJK}]+")
 _WORD = re.compile(r"[\w’'&./()-]+|,")
 _ABBREVIATION = re.compile(r".*\b\w\.$")
 _NOT_ALNUM = re.compile(r"[^a-z0-9]+")
@@ -41,15 +42,12 @@ def asked_for(question: str) -> str:
     """
     if not cjk_share(question):
         return question
-    return chinese.content_of(question) if chinese.available() else _ASKING_ZH.sub(" ", question)
+    return chinese.content_of(question) if chinese.available() else _ASKING_ZH.sub(" ", fold_characters(question))
 
 
 def lone_words(question: str) -> list[str]:
-    """A question's Chinese words of one character, which no pair of characters finds; [] without jieba."""
-    if not cjk_share(question) or not chinese.available():
-        return []
-    words = [question[start:end] for start, end in chinese.word_spans(question)]
-    return [word for word in asked_for(question).split() if len(word) == 1 and word in words]
+    """What a question asks in single Chinese characters, which no pair of characters finds."""
+    return [run for run in _CJK_RUN.findall(asked_for(question)) if len(run) == 1]
 
 
 @dataclass(frozen=True, slots=True)
