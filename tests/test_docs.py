@@ -35,7 +35,9 @@ def test_the_python_of_a_page_runs_as_it_stands(page: str, tmp_path: Path, monke
         exec(compile(code, page, "exec", dont_inherit=True), {"__name__": "example"})
 
 
-@pytest.mark.parametrize("page", ["docs/extending.md", "docs/coming-from.md", "docs/searching.md", "docs/files.md"])
+@pytest.mark.parametrize(
+    "page", ["docs/extending.md", "docs/coming-from.md", "docs/searching.md", "docs/files.md", "docs/models.md"]
+)
 def test_the_python_of_a_page_prints_what_it_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@
     │   └── SettingsError            a setting, by file, line and key
     ├── TransformError               a transform failed: which, on which node, why
     ├── ModelError                   a model, its files or its endpoint
+    │   ├── ModelBusy                an endpoint that could not answer now
     │   └── ReplyError (ValueError)  a model's replies that cannot be used
     ├── MissingExtra (ImportError)   a feature whose optional packages are absent
     └── StoreError                   the index on disk
@@ -44,6 +45,17 @@ class SettingsError(InputError):
 
 class ModelError(KnotworkError):
     """A model, its files or its endpoint failed."""
+
+
+class ModelBusy(ModelError):
+    """An endpoint could not answer now: asked too often, broken inside, or out of reach. Worth asking again.
+
+    retry_after: the seconds that it asks to wait; None when it doesn't say.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class ReplyError(ModelError, ValueError):

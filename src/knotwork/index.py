@@ -288,7 +288,7 @@ class Index:
         if made_with and embedder.name != made_with:
             raise StoreMismatch(
                 f"{self._store.path} holds vectors of {made_with}, which {embedder.name} cannot be compared with: open "
-                "it with the embedder it was made with, or index into another directory"
+                f"it with the embedder it was made with{_how_named(made_with)}, or index into another directory"
             )
         return embedder
 
@@ -372,6 +372,10 @@ def _share_of_chinese(documents: Iterable[Document]) -> float:
     """By the beginnings of the texts."""
     sizes = [(len(document.text), cjk_share(document.text[:2_000])) for document in documents]
     return sum(size * share for size, share in sizes) / max(sum(size for size, _ in sizes), 1)
+
+
+def _how_named(embedder: str) -> str:
+    return f" (KNOTWORK_EMBEDDER={embedder})" if embedder.startswith("openai:") else ""
 
 
 def _kind(document: Document) -> str:

@@ -33,6 +33,12 @@ def _no_bool(value: Any) -> Any:
 _Number = BeforeValidator(_no_bool)
 
 
+def _embedder_name(value: Any) -> Any:
+    if value in ("offline", "fast", "nlp") or (isinstance(value, str) and re.fullmatch(r"openai:\S+", value)):
+        return value
+    raise ValueError("input should be 'offline', 'fast', 'nlp' or 'openai:NAME'")
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Wrong values and unknown keywords or KNOTWORK_* variables raise SettingsError."""
 
@@ -41,8 +47,8 @@ class Settings(BaseSettings):
     )
 
     profile: Literal["auto", "fast", "nlp"] = Field("auto", description="language work; auto: the better one installed")
-    embedder: Literal["offline", "fast", "nlp"] = Field(
-        "offline", description="vectors; offline: the better one installed"
+    embedder: Annotated[str, BeforeValidator(_embedder_name)] = Field(
+        "offline", description="vectors: offline (the better one installed), fast, nlp, or openai:NAME"
     )
     splitter: Literal["auto", "sentences", "headlines", "semantic"] = Field(
         "auto",

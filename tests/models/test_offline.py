@@ -148,7 +148,7 @@ def test_a_text_longer_than_minilm_s_window_is_the_mean_of_its_windows() -> None
 
 
 def test_an_unknown_embedder_is_named_with_the_known_ones() -> None:
-    with pytest.raises(ModelError, match=r"'quick'.*offline, fast and nlp"):
+    with pytest.raises(ModelError, match=r"'quick'.*offline, fast, nlp and openai:NAME"):
         embedder("quick")
 
 

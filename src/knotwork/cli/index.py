@@ -26,12 +26,6 @@ class Profile(StrEnum):
     nlp = "nlp"
 
 
-class Embedder(StrEnum):
-    offline = "offline"
-    fast = "fast"
-    nlp = "nlp"
-
-
 class Cut(StrEnum):
     auto = "auto"
     sentences = "sentences"
@@ -52,7 +46,11 @@ def run(
         typer.Option(help="Language work: the core's, or that of the extra [nlp]. auto: the better one."),
     ] = None,
     embedder: Annotated[
-        Embedder | None, typer.Option(help="Vectors: the core's, or those of [nlp]. offline: the better ones.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Vectors: offline (the better ones installed), fast, nlp, or openai:MODEL at OPENAI_BASE_URL.",
+        ),
     ] = None,
     splitter: Annotated[
         Cut | None,
@@ -92,7 +90,7 @@ def run(
     settings = load_settings(
         config,
         profile=profile and profile.value,
-        embedder=embedder and embedder.value,
+        embedder=embedder,
         splitter=splitter and splitter.value,
     )
     if report_file is not None and (report_file.is_dir() or not report_file.absolute().parent.is_dir()):
