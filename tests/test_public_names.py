@@ -54,6 +54,7 @@ TRANSFORMS = {
     "EmbeddingExtractor",
     "EntityResolver",
     "Extractor",
+    "GraphExtractor",
     "GraphTransform",
     "HeadlineSplitter",
     "HeadlinesExtractor",

@@ -76,6 +76,14 @@ class Analysis:
     links: tuple[Link, ...] = ()
 
 
+def elements_of(analysis: Analysis) -> dict[str, Any]:
+    """An analysis as plain data: names as [text, start, end, type], links as [source, target, relation, start, end]."""
+    return {
+        "names": [[name.text, name.start, name.end, name.type] for name in analysis.names],
+        "links": [[link.source, link.target, link.relation, link.start, link.end] for link in analysis.links],
+    }
+
+
 class Profile(Protocol):
     """A way to analyse texts offline."""
 

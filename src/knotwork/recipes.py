@@ -21,6 +21,7 @@ from knotwork.transforms.extractors.embedding import (
     PooledEmbeddingExtractor,
     SentenceEmbeddingExtractor,
 )
+from knotwork.transforms.extractors.graph import GraphExtractor
 from knotwork.transforms.extractors.offline import OfflineExtractor, SentenceExtractor
 from knotwork.transforms.extractors.prompted import (
     HeadlinesExtractor,
@@ -55,6 +56,7 @@ def _is_chunk(node: Node) -> bool:
 
 def document_transforms(
     *,
+    llm: LLM | Any = None,
     profile: Profile | None = None,
     embedder: Embedder | None = None,
     splitter: Splitter | Cut = "sentences",
@@ -64,14 +66,17 @@ def document_transforms(
 ) -> list[Stage]:
     """What is done to each document by itself: chunks, their element instances and vectors.
 
-    splitter: one of your own, or where to cut, into chunks of at most `chunk_size` tokens. embedder None: no vectors;
-    questions are then answered by full text and the graph alone. pooled: passages get the mean of their sentences'
-    vectors, at half the embedding's cost.
+    llm: a model that tells entities and relationships; None: the offline profile does. splitter: one of your own, or
+    where to cut, into chunks of at most `chunk_size` tokens. embedder None: no vectors; questions are then answered by
+    full text and the graph alone. pooled: passages get the mean of their sentences' vectors, at half the embedding's
+    cost.
     """
     cut: list[Stage]
     cut = [splitter] if isinstance(splitter, Splitter) else _cut(splitter, embedder, chunk_size, chunk_overlap)
     sentences = SentenceExtractor(filter_nodes=_is_chunk)
-    elements = OfflineExtractor(filter_nodes=_is_chunk, profile=profile)
+    elements: Stage = OfflineExtractor(filter_nodes=_is_chunk, profile=profile)
+    if llm is not None:
+        elements = GraphExtractor(filter_nodes=_is_chunk, llm=llm)
     if embedder is None:
         return [*cut, sentences, elements]
     of_sentences = SentenceEmbeddingExtractor(filter_nodes=_is_chunk, embedding_model=embedder)
@@ -103,6 +108,7 @@ def corpus_transforms(*, max_cluster_size: int = 10, seed: int = 42) -> list[Sta
 
 def graphrag_transforms(
     *,
+    llm: LLM | Any = None,
     profile: Profile | None = None,
     embedder: Embedder | None = None,
     splitter: Splitter | Cut = "sentences",
@@ -115,6 +121,7 @@ def graphrag_transforms(
     """The whole Graph-RAG pipeline on a graph of DOCUMENT nodes with `page_content`."""
     return [
         *document_transforms(
+            llm=llm,
             profile=profile,
             embedder=embedder,
             splitter=splitter,

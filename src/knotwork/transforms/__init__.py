@@ -26,6 +26,7 @@ from knotwork.transforms.extractors.embedding import (
     PooledEmbeddingExtractor,
     SentenceEmbeddingExtractor,
 )
+from knotwork.transforms.extractors.graph import GraphExtractor
 from knotwork.transforms.extractors.offline import OfflineExtractor, SentenceExtractor
 from knotwork.transforms.extractors.prompted import (
     HeadlinesExtractor,
@@ -69,6 +70,7 @@ __all__ = [
     "EmbeddingExtractor",
     "EntityResolver",
     "Extractor",
+    "GraphExtractor",
     "GraphTransform",
     "HeadlineSplitter",
     "HeadlinesExtractor",

@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from knotwork.gazetteer import Gazetteer
 from knotwork.graph import (
@@ -32,6 +32,12 @@ from knotwork.threads import in_thread
 from knotwork.transforms.base import GraphTransform
 
 LAYER = ("mention", "relates")
+Instance: TypeAlias = tuple[str, int, int, str, str]
+"""(surface, start, end, type, description) of a name in a chunk."""
+
+MOST_TOLD = 8
+"""Descriptions that an entity's is put together from; all of them stay on the mentions."""
+
 CROWD = 8
 """Names of one sentence beyond this are a list: each is tied to its neighbours only, not to all."""
 
@@ -42,6 +48,7 @@ class _Mention:
     start: int
     end: int
     surface: str
+    description: str = ""
 
 
 @dataclass
@@ -86,7 +93,7 @@ def _resolve(kg: KnowledgeGraph) -> list[Change]:
 
     entities: dict[str, _Entity] = defaultdict(_Entity)
     for found in instances:
-        for surface, _, _, kind in found:
+        for surface, _, _, kind, _ in found:
             key = normalise_name(surface)
             if len(key) >= 2 and key not in dropped:
                 entities[key].types[kind] += 1
@@ -105,8 +112,10 @@ def _resolve(kg: KnowledgeGraph) -> list[Change]:
     return _difference(kg, *_layer(entities, relations))
 
 
-def _instances(node: Node) -> Iterator[tuple[str, int, int, str]]:
-    yield from node.get_property("elements")["names"]
+def _instances(node: Node) -> Iterator[Instance]:
+    """The names of a chunk. What a model told of one comes behind its type."""
+    for surface, start, end, kind, *told in node.get_property("elements")["names"]:
+        yield surface, start, end, kind, told[0] if told else ""
 
 
 def _bare_title(node: Node) -> str:
@@ -114,16 +123,14 @@ def _bare_title(node: Node) -> str:
     return re.sub(r"\s*\([^()]*\)$", "", node.get_property("title") or "")
 
 
-def _mentions(
-    node: Node, found: Iterable[tuple[str, int, int, str]], entities: dict[str, _Entity], known: Gazetteer
-) -> list[_Mention]:
+def _mentions(node: Node, found: Iterable[Instance], entities: dict[str, _Entity], known: Gazetteer) -> list[_Mention]:
     """Every place in a chunk where a known name stands: those the profile found, then those the gazetteer adds."""
     text: str = node.get_property("page_content")
     mentions = []
-    for surface, start, end, _ in found:
+    for surface, start, end, _, told in found:
         key = normalise_name(surface)
         if key in entities:
-            mentions.append(_Mention(key, start, end, surface))
+            mentions.append(_Mention(key, start, end, surface, told))
     taken = sorted((mention.start, mention.end) for mention in mentions)
     at = 0
     for start, end, key in known.find(text):
@@ -137,7 +144,7 @@ def _mentions(
 
 def _relate(
     node: Node,
-    found: Sequence[tuple[str, int, int, str]],
+    found: Sequence[Instance],
     mentions: Sequence[_Mention],
     entities: dict[str, _Entity],
     relations: dict[tuple[str, str, str], _Relation],
@@ -145,11 +152,15 @@ def _relate(
     text: str = node.get_property("page_content")
     linked: set[tuple[int, frozenset[str]]] = set()  # (sentence, pair) that the parse has said something about
     sentences = node.get_property("sentences") or [[0, len(text)]]
-    for source, target, relation, start, end in node.get_property("elements")["links"]:
+    elements = node.get_property("elements")
+    for source, target, relation, start, end, *told in elements["links"]:
         ends = normalise_name(found[source][0]), normalise_name(found[target][0])
         if ends[0] != ends[1] and all(_can_relate(entities, key) for key in ends):
-            _add(relations, (*ends, relation), node, text[start:end])
+            description, strength = told or ("", 1.0)
+            _add(relations, (*ends, relation), node, description or text[start:end], strength)
             linked.add((_sentence_at(sentences, start), frozenset(ends)))
+    if elements.get("told"):
+        return  # a model said which names are tied: standing in one sentence is no tie
     for at, keys in _by_sentence(mentions, sentences):
         named = [key for key in keys if _can_relate(entities, key)]
         for one, other in _pairs(named):
@@ -191,12 +202,16 @@ def _kind(entity: _Entity) -> str:
 
 
 def _add(
-    relations: dict[tuple[str, str, str], _Relation], key: tuple[str, str, str], node: Node, sentence: str
+    relations: dict[tuple[str, str, str], _Relation],
+    key: tuple[str, str, str],
+    node: Node,
+    said: str,
+    strength: float = 1.0,
 ) -> None:
     relation = relations.get(key)
     if relation is None:
-        relation = relations[key] = _Relation(" ".join(sentence.split()))
-    relation.weight += 1
+        relation = relations[key] = _Relation(" ".join(said.split()))
+    relation.weight += strength
     relation.chunks[node.id] = None
 
 
@@ -225,7 +240,12 @@ def _layer(
         aliases = sorted(surface for surface in entity.surfaces if surface != name)
         nodes[id] = {"name": name, "entity_type": kind, "description": _describe(entity, name), "aliases": aliases}
         for node, mention in entity.mentions:
-            said = {"description": "", "surface": mention.surface, "start": mention.start, "end": mention.end}
+            said = {
+                "description": mention.description,
+                "surface": mention.surface,
+                "start": mention.start,
+                "end": mention.end,
+            }
             links.append(("mention", id, node.id, said))
     for (source, target, relation), what in relations.items():
         if source in ids and target in ids:
@@ -249,7 +269,13 @@ _IS = re.compile(r"\s*(?:\([^()]{1,80}\)|,[^,.]{1,80},)?\s*(?:(?:is|was|were|are
 
 
 def _describe(entity: _Entity, name: str) -> str:
-    """The sentence that says best what the entity is: one that goes on "is" or "was" after the name, else the first."""
+    """What a model told of an entity in its chunks, each once; without one the sentence that says best what it is.
+
+    That is one that goes on "is" or "was" after the name, else the first.
+    """
+    told = dict.fromkeys(mention.description for _, mention in entity.mentions if mention.description)
+    if told:
+        return " ".join(list(told)[:MOST_TOLD])
     first = ""
     for node, mention in entity.mentions[:50]:
         text: str = node.get_property("page_content")

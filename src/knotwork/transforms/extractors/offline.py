@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from knotwork.graph import Node
-from knotwork.nlp import Analysis, Profile, profile
+from knotwork.nlp import Analysis, Profile, elements_of, profile
 from knotwork.text import sentence_spans
 from knotwork.threads import in_thread
 from knotwork.transforms.base import Extractor
@@ -48,17 +48,10 @@ class OfflineExtractor(Extractor):
         readable = [text for text in texts if isinstance(text, str) and text.strip()]
         found = iter(await in_thread(self._analyse, readable))
         return [
-            (self.property_name, _elements(next(found)) if isinstance(text, str) and text.strip() else None)
+            (self.property_name, elements_of(next(found)) if isinstance(text, str) and text.strip() else None)
             for text in texts
         ]
 
     def _analyse(self, texts: list[str]) -> list[Analysis]:
         self.profile = self.profile or profile()
         return self.profile.analyse(texts)
-
-
-def _elements(analysis: Analysis) -> dict[str, Any]:
-    return {
-        "names": [[name.text, name.start, name.end, name.type] for name in analysis.names],
-        "links": [[link.source, link.target, link.relation, link.start, link.end] for link in analysis.links],
-    }
