@@ -55,7 +55,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("transforms.splitters", "transforms.extractors", "transforms.relationships"),  # public lists
     ("transforms", "loaders", "stores", "search"),
     ("settings",),
-    ("recipes",),
+    ("recipes", "gather"),
     ("index",),
     ("knotwork",),
     ("cli/", "server/", "mcp", "interop/", "testing/", "__main__"),

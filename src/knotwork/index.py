@@ -10,15 +10,16 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 from knotwork import chinese, loaders
-from knotwork.errors import GraphError, InputError, StoreMismatch
+from knotwork.errors import StoreMismatch
+from knotwork.gather import KEPT, Gathered, Progress, Source, fingerprint, folders_of, gather, kept_by, share_of_chinese
 from knotwork.graph import AddNode, AddRelationship, Change, Document, KnowledgeGraph, Node, NodeType, RemoveNode
 from knotwork.models import embedder as make_embedder
 from knotwork.models import offline_available
@@ -30,16 +31,12 @@ from knotwork.search.answer import answer
 from knotwork.search.evidence import Answer, Evidence
 from knotwork.search.passages import Mode, PassageIndex
 from knotwork.stores.sqlite import SqliteStore
-from knotwork.text import cjk_share, stable_id
 from knotwork.threads import in_thread
 from knotwork.transforms.base import Splitter
 from knotwork.transforms.engine import Event, OnError, Report, Skipped, Stage, aapply_transforms, run_sync
 
 if TYPE_CHECKING:
     from knotwork.settings import Settings
-
-Source: TypeAlias = str | os.PathLike[str] | Document | Iterable["str | os.PathLike[str] | Document"]
-Progress: TypeAlias = Callable[[Event], object]
 
 log = logging.getLogger("knotwork")
 
@@ -134,7 +131,7 @@ class Index:
     ) -> Report:
         progress = progress or (lambda event: None)
         limits = loaders.Limits(self._settings.file_seconds, self._settings.file_megabytes)
-        found = await in_thread(_gather, source, self._store, limits, progress)
+        found = await in_thread(gather, source, self._store, limits, progress)
         if not found.documents and not self._store.exists:
             return Report(skipped=tuple(found.skipped))  # nothing to make an index of
         with self._store.writing():
@@ -142,15 +139,17 @@ class Index:
         documents = found.documents.values()
         kinds = Counter(_kind(document) for document in documents)
         pages = sum(len(document.metadata.get("page_starts", ())) for document in documents if _from_file(document))
-        hints = (ZH_HINT,) if not chinese.available() and _share_of_chinese(documents) >= 0.2 else ()
+        hints = (ZH_HINT,) if not chinese.available() and share_of_chinese(documents) >= 0.2 else ()
         return replace(report, kinds=dict(sorted(kinds.items())), pages=pages, hints=hints)
 
-    async def _update(self, found: _Found, splitter: Splitter | None, on_error: OnError, progress: Progress) -> Report:
+    async def _update(
+        self, found: Gathered, splitter: Splitter | None, on_error: OnError, progress: Progress
+    ) -> Report:
         cut = self._where_cut()
         hashes = {record.id: record.content_hash for record in self._store.records()}
-        folders = _folders(self._store)
+        folders = folders_of(self._store)
         changed = {
-            id for id, document in found.documents.items() if id in hashes and hashes[id] != _fingerprint(document)
+            id for id, document in found.documents.items() if id in hashes and hashes[id] != fingerprint(document)
         }
         new = [id for id in found.documents if id not in hashes]
         gone = {
@@ -204,7 +203,16 @@ class Index:
                 changed=sum(id not in lost for id in changed),
                 removed=len(gone),
             )
+        self._keep(found)
         return replace(report, unchanged=len(found.documents) - len(new) - len(changed))
+
+    def _keep(self, found: Gathered) -> None:
+        """Note which documents the parsed files gave, as far as those are in the index."""
+        before = kept_by(self._store)
+        there = {record.id for record in self._store.records()}
+        kept = {path: entry for path, entry in (before | found.kept).items() if entry[1] in there}
+        if kept != before:
+            self._store.set_notes({KEPT: json.dumps(kept, ensure_ascii=True)})
 
     # asking
 
@@ -352,32 +360,6 @@ class Index:
         return f"Index({str(self._store.path)!r})"
 
 
-# -- what there is to index -----------------------------------------------------------------------
-
-
-@dataclass
-class _Found:
-    """Documents by id, in order; what was left out; and for each folder given, the ids found in it."""
-
-    documents: dict[str, Document] = field(default_factory=dict)
-    skipped: list[Skipped] = field(default_factory=list)
-    folders: dict[str, list[str]] = field(default_factory=dict)
-
-
-def _folders(store: SqliteStore) -> dict[str, list[str]]:
-    return dict(json.loads(store.note("folders") or "{}"))
-
-
-def _share_of_chinese(documents: Iterable[Document]) -> float:
-    """By the beginnings of the texts."""
-    sizes = [(len(document.text), cjk_share(document.text[:2_000])) for document in documents]
-    return sum(size * share for size, share in sizes) / max(sum(size for size, _ in sizes), 1)
-
-
-def _how_named(embedder: str) -> str:
-    return f" (KNOTWORK_EMBEDDER={embedder})" if embedder.startswith("openai:") else ""
-
-
 def _kind(document: Document) -> str:
     return str(document.metadata["kind"]) if _from_file(document) else "given"
 
@@ -386,106 +368,8 @@ def _from_file(document: Document) -> bool:
     return "path" in document.metadata and "kind" in document.metadata
 
 
-def _gather(source: Source, store: SqliteStore, limits: loaders.Limits, progress: Progress) -> _Found:
-    if source is None or isinstance(source, bytes | int):
-        raise InputError(f"what can be indexed is a path, a Document, or several of them, not {type(source).__name__}")
-    items = [source] if isinstance(source, str | os.PathLike | Document) else list(source)
-    found = _Found()
-    paths: list[_Path] = []
-    for item in items:
-        if isinstance(item, Document):
-            _take(found, item)
-        elif isinstance(item, str | os.PathLike):
-            paths += _find(os.fspath(item), found)
-        else:
-            raise InputError(f"what can be indexed is a path or a Document, not {type(item).__name__}")
-    files = list(_read(paths, found, limits, progress))
-    if files and store.exists:
-        homes = {record.id: record.source for record in store.records()}
-        owned = {id: folder for folder, ids in _folders(store).items() for id in ids}
-    else:
-        homes, owned = {}, {}
-    for file in sorted(files, key=lambda file: (file[0].source, file[1])):
-        _take(found, _apart(file, found, homes, owned), file[1])
-    return found
-
-
-_File: TypeAlias = tuple[Document, str, Path]
-"""A document, the folder it was found by ("" for a file given by itself), and its file."""
-
-
-_Path: TypeAlias = tuple[loaders.Found, str]
-"""A file to read, and the folder it was found by."""
-
-
-def _find(path: str, found: _Found) -> Iterator[_Path]:
-    folder = str(Path(path).resolve()) if path and Path(path).is_dir() else ""
-    if folder:
-        found.folders.setdefault(folder, [])
-    for file in loaders.find(path):
-        if isinstance(file, loaders.Skipped):
-            found.skipped.append(Skipped(file.source, file.reason))
-        elif not (file.path.parent / "index.db").is_file():  # an index, perhaps this one: its files are no documents
-            yield file, folder
-
-
-def _read(paths: list[_Path], found: _Found, limits: loaders.Limits, progress: Progress) -> Iterator[_File]:
-    progress(Event("start", "files", total=len(paths)))
-    contents = loaders.read_all((file for file, _ in paths), limits)
-    for done, ((file, items), (_, folder)) in enumerate(zip(contents, paths, strict=True), 1):
-        for item in items:
-            if isinstance(item, loaders.Skipped):
-                found.skipped.append(Skipped(item.source, item.reason))
-            else:
-                yield item, folder, file.path
-        progress(Event("done", "files", file.relative, done, len(paths)))
-    progress(Event("end", "files", done=len(paths), total=len(paths)))
-
-
-def _apart(file: _File, found: _Found, homes: dict[str, str], owned: dict[str, str]) -> Document:
-    """The document under an id of its own, where the id it has belongs to another file.
-
-    homes: the source of every document in the index; owned: the folder that a document came with.
-    """
-    document, folder, path = file
-    id = document.key
-    if id in found.documents:
-        taken = found.documents[id].source != document.source or (folder and id not in found.folders[folder])
-    elif id not in homes or (id in owned and owned[id] == folder):
-        taken = False
-    elif id in owned:  # by another folder: this one moved, unless the other file is still there
-        other = Path(owned[id], homes[id].split("#")[0])
-        taken = other.exists() and not other.samefile(path)
-    else:
-        taken = homes[id] != document.source
-    return replace(document, id=stable_id("document", folder, document.source, id) if taken else id)
-
-
-def _take(found: _Found, document: Document, folder: str = "") -> None:
-    if not isinstance(document.text, str):
-        kind = type(document.text).__name__
-        found.skipped.append(Skipped(document.source or document.id, f"its text is {kind}, a str is needed"))
-        return
-    document = replace(document, id=str(document.key))
-    id = document.key
-    try:
-        KnowledgeGraph([Node(id, {"metadata": document.metadata})]).to_dict()
-    except GraphError as error:
-        found.skipped.append(Skipped(document.source or id, str(error)))
-        return
-    if not document.text.strip():
-        found.skipped.append(Skipped(document.source or id, "holds only white space"))
-    elif id in found.documents and found.documents[id] != document:
-        found.skipped.append(Skipped(document.source or id, f"another document has the id {id!r}: give each its own"))
-    else:
-        found.documents[id] = document
-        if folder:
-            found.folders[folder].append(id)
-
-
-def _fingerprint(document: Document) -> str:
-    metadata = json.dumps(document.metadata, sort_keys=True, default=str, ensure_ascii=False)
-    return stable_id(document.text, document.title, metadata)
+def _how_named(embedder: str) -> str:
+    return f" (KNOTWORK_EMBEDDER={embedder})" if embedder.startswith("openai:") else ""
 
 
 # -- into the graph -------------------------------------------------------------------------------
@@ -536,7 +420,7 @@ def _document_node(document: Document) -> Node:
         "title": document.title,
         "source": document.source,
         "metadata": document.metadata,
-        "content_hash": _fingerprint(document),
+        "content_hash": fingerprint(document),
     }
     return Node(document.key, properties, NodeType.DOCUMENT)
 

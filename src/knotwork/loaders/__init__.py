@@ -19,14 +19,30 @@ from typing import TypeAlias
 from knotwork.errors import MissingExtra
 from knotwork.graph import Document
 from knotwork.loaders import html, json, markdown, tabular, text, worker
+from knotwork.loaders.documents import document_id
 from knotwork.loaders.files import MAX_BYTES, Found, Skipped, Unreadable, find, not_yet
 from knotwork.loaders.formats import format_of
 from knotwork.loaders.isolated import Limits, Workers, document_of
 from knotwork.threads import submit
 
-__all__ = ["KINDS", "MAX_BYTES", "Found", "Limits", "Loader", "Skipped", "find", "read", "read_all"]
+__all__ = [
+    "KINDS",
+    "MAX_BYTES",
+    "Found",
+    "Limits",
+    "Loader",
+    "Skipped",
+    "document_id",
+    "find",
+    "read",
+    "read_all",
+    "stamp",
+]
 
 Loader: TypeAlias = Callable[[Found, str], Iterable[Document | Skipped]]
+
+READING = 1
+"""To be raised when files are read otherwise than before: what was kept of them counts no more."""
 
 AT_ONCE = 4
 """Files that are read at the same time, at most; one a core on smaller machines."""
@@ -102,6 +118,17 @@ def read(found: Found, workers: Workers | None = None) -> list[Document | Skippe
     except (Unreadable, MissingExtra) as problem:
         items.append(Skipped(found.relative, str(problem)))
     return items or [Skipped(found.relative, "holds no documents")]
+
+
+def stamp(found: Found) -> str | None:
+    """What tells, without reading it, that a file is as it was; None for files that are as quickly read."""
+    if KINDS.get(found.path.suffix.lower(), (None, text.load))[1] is not None:
+        return None
+    try:
+        status = found.path.stat()
+    except OSError:  # gone, or never to be read: reading says so
+        return None
+    return f"{READING}:{status.st_size}:{status.st_mtime_ns}"
 
 
 def _load(found: Found, workers: Workers) -> Iterable[Document | Skipped]:

@@ -31,11 +31,16 @@ def whole(found: Found, kind: str, decoded: Decoded, text: str, title: str) -> D
         raise Unreadable("holds no text")
     return Document(
         text=text,
-        id=stable_id("document", found.relative),
+        id=document_id(found),
         title=clean_title(title) or title_of_name(found),
         source=found.relative,
         metadata=about(found, kind, decoded),
     )
+
+
+def document_id(found: Found) -> str:
+    """The id of the one Document of a file."""
+    return stable_id("document", found.relative)
 
 
 def outline_of(text: str, headings: Iterable[tuple[int, int, int]]) -> dict[str, Any]:
