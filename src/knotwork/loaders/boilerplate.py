@@ -26,6 +26,7 @@ _LINKED = 0.7  # share of link text from which a line is one of links
 _LONG = 10  # words of a line that says something
 _PROSE = 40  # words from which a line is prose, however many links are in it
 _RUN = 4  # lines of links that are a menu
+_FEW = 3  # lines of links that are none, inside the content
 _BEFORE = 5  # short lines before the content that may be its title, author and date
 _GAP = 40  # characters of boilerplate between content that are not worth a cut
 
@@ -40,6 +41,7 @@ _TABLE = re.compile(r"^\s*\|.*\|")
 _WORD = re.compile(rf"(?:(?![{CJK}])[^\W_])+")
 _HAN = re.compile(f"[{CJK}]")
 _ENDS = re.compile(r"[.!?。！？…][\"'”’»)\]）」』]*$")
+_BY = re.compile(r"(?:by|authors?|written by|作者|记者|文)\b\s*[:：]?\s*(?=\S)", re.IGNORECASE)
 _DATED = re.compile(r"\b(?:1[89]|20)\d\d\b|年\d{1,2}月")
 
 # What the frame of a page says; each must be the whole of a short line, or begin it.
@@ -114,7 +116,7 @@ def spans_of(text: str, lines: Sequence[Line]) -> list[Span] | None:
         "boilerplate" if kind == "short" and said[line.said] > 2 else kind
         for line, kind in zip(lines, kinds, strict=True)
     ]
-    spans = _spans(text, lines, _by_neighbours(lines, kinds))
+    spans = _spans(text, lines, _by_neighbours(lines, _few_links(lines, kinds)))
     kept = sum(end - start for start, end in spans)
     whole = len(spans) == 1 and not (text[: spans[0][0]] + text[spans[0][1] :]).strip()
     return None if kept < _ENOUGH or whole else spans
@@ -197,7 +199,7 @@ def _kind(line: Line) -> Kind:
         return "short"
     if line.words <= 12 and _CHROME.match(line.said):
         return "boilerplate"
-    if line.linked >= _LINKED:
+    if line.linked >= _LINKED and not _BY.match(line.said):
         row = "\t" in line.said  # of a table, whose links may be its content
         return "boilerplate" if line.links and not row else "short"
     unlinked = line.words * (1 - line.linked)
@@ -220,9 +222,29 @@ def _is_page(lines: Sequence[Line], kinds: Sequence[Kind]) -> bool:
 # -- by neighbours --------------------------------------------------------------------------------
 
 
+def _few_links(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Kind]:
+    """Inside the content a line or two of links are a reference, not a menu: they count as short lines."""
+    found = list(kinds)
+    first, last = _region(kinds)
+    order = [at for at in range(first, last) if kinds[at] not in ("blank", "picture")]
+    for linked, run in groupby(order, key=lambda at: kinds[at] == "boilerplate"):
+        places = list(run)
+        if linked and len(places) < _FEW and not any(_CHROME.match(lines[at].said) for at in places):
+            for at in places:
+                found[at] = "short" if lines[at].said else kinds[at]
+    return found
+
+
+def _region(kinds: Sequence[Kind]) -> Span:
+    """From the first line that is content by itself to behind the last."""
+    content = [at for at, kind in enumerate(kinds) if kind == "content"]
+    return (content[0], content[-1] + 1) if content else (0, 0)
+
+
 def _by_neighbours(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Kind]:
     """Each run of short lines as what stands around it."""
     found = list(kinds)
+    first, behind_last = _region(kinds)
     order = [at for at, kind in enumerate(kinds) if kind not in ("blank", "picture")]
     at = 0
     while at < len(order):
@@ -232,13 +254,15 @@ def _by_neighbours(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Kind]:
         if last > at:
             before = kinds[order[at - 1]] if at else "boilerplate"
             behind = kinds[order[last]] if last < len(order) else "boilerplate"
-            for place, kind in zip(order[at:last], _settled(lines, order[at:last], before, behind), strict=True):
+            inside = first <= order[at] < behind_last
+            settled = _settled(lines, order[at:last], before, behind, inside)
+            for place, kind in zip(order[at:last], settled, strict=True):
                 found[place] = kind
         at = max(last, at + 1)
     return found
 
 
-def _settled(lines: Sequence[Line], run: Sequence[int], before: Kind, behind: Kind) -> list[Kind]:
+def _settled(lines: Sequence[Line], run: Sequence[int], before: Kind, behind: Kind, inside: bool) -> list[Kind]:
     if before == "content" and behind == "content":
         return ["content"] * len(run)
     if before == "content":  # the end of the content: what is headed belongs to what follows
@@ -247,7 +271,7 @@ def _settled(lines: Sequence[Line], run: Sequence[int], before: Kind, behind: Ki
     if behind == "content":
         headed = next((at for at, place in enumerate(run) if lines[place].heading), max(len(run) - _BEFORE, 0))
         return ["content" if at >= headed else "boilerplate" for at in range(len(run))]
-    return [_lone(lines[place]) for place in run]
+    return ["content" if inside and len(run) < _RUN else _lone(lines[place]) for place in run]
 
 
 def _lone(line: Line) -> Kind:
