@@ -206,6 +206,17 @@ def test_a_name_without_a_model_is_refused() -> None:
         llm("gpt")
 
 
+@pytest.mark.parametrize(
+    "raw",
+    ["<html>502 Bad Gateway</html>", "", "{}", '{"choices": []}', '{"choices": null}', "[1, 2]", '{"choices": [{}]}'],
+)
+def test_an_answer_that_is_none_is_an_error_of_ours(raw: str) -> None:
+    with ModelServer([Say(raw=raw or " ")]) as server, pytest.raises(ModelError, match="scripted"):
+        asyncio.run(model_of(server).complete(ASK))
+    with ModelServer(vectors=Say(raw=raw or " ")) as server, pytest.raises(ModelError, match="scripted"):
+        asyncio.run(OpenAIEmbedder("scripted", base_url=server.address).embed(["x"]))
+
+
 # -- embeddings -----------------------------------------------------------------------------------
 
 
@@ -220,7 +231,7 @@ def test_vectors_come_in_order_and_of_length_one() -> None:
 
 
 def test_vectors_of_another_length_than_before_are_an_error() -> None:
-    with ModelServer(dimension=8) as server, pytest.raises(ModelError, match="of shape"):
+    with ModelServer(dimension=8) as server, pytest.raises(ModelError, match="of lengths"):
         asyncio.run(OpenAIEmbedder("words", base_url=server.address, dimension=4).embed(["x"]))
 
 

@@ -50,12 +50,15 @@ class Workers:
         self.limits = limits
         self._free = threading.BoundedSemaphore(count)
         self._idle: list[_Worker] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     def parse(self, format: str, path: str) -> Parsed:
         """What the file holds. Unreadable when it cannot be parsed, or not within the limits."""
         with self._free:
             with self._lock:
+                if self._closed:  # whoever wanted it has gone
+                    raise Unreadable("was not read: reading was stopped")
                 worker = self._idle.pop() if self._idle else None
             worker = worker or _Worker(self.limits)
             try:
@@ -64,7 +67,10 @@ class Workers:
                 worker.kill()
                 raise
             with self._lock:
-                self._idle.append(worker)
+                if not self._closed:
+                    self._idle.append(worker)
+            if self._closed:
+                worker.kill()
         if "missing" in answer:
             name, extra = EXTRAS[format]
             raise MissingExtra(f"Reading {name} files", extra)
@@ -74,7 +80,7 @@ class Workers:
 
     def close(self) -> None:
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle, self._idle, self._closed = self._idle, [], True
         for worker in idle:
             worker.kill()
 

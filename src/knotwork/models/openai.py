@@ -159,10 +159,11 @@ class OpenAILLM:
             raise self._endpoint.explained(error, self.model) from error
 
     def _reply(self, made: Any, schema: type[BaseModel] | None) -> Reply:
-        choices = getattr(made, "choices", None)
-        if not choices:
-            raise ModelError(f"{self.model} at {self._endpoint.base_url} gave a reply without any choice")
-        text = choices[0].message.content or ""
+        choice = next(iter(getattr(made, "choices", None) or ()), None)
+        message = getattr(choice, "message", None)
+        if choice is None or message is None:
+            raise ModelError(f"{self.model} at {self._endpoint.base_url} gave a reply without any message")
+        text = message.content or ""
         parsed = None
         if schema is not None:
             from pydantic import ValidationError
@@ -171,7 +172,7 @@ class OpenAILLM:
                 parsed = schema.model_validate_json(text)
             except ValidationError:
                 parsed = None  # a schema that the endpoint took and didn't keep: the text is read as any
-        return Reply(text, parsed, _usage(getattr(made, "usage", None)) or Usage(), choices[0].finish_reason or "stop")
+        return Reply(text, parsed, _usage(getattr(made, "usage", None)) or Usage(), choice.finish_reason or "stop")
 
 
 class OpenAIEmbedder:
@@ -206,16 +207,16 @@ class OpenAIEmbedder:
             )
         except Exception as error:  # the library's own and its transport's
             raise self._endpoint.explained(error, self.model) from error
-        rows = np.zeros((0, 0), np.float32)
-        if len(made.data) == len(texts):
-            rows = np.array([one.embedding for one in sorted(made.data, key=lambda one: one.index)], np.float32)
-        if rows.ndim != 2 or len(rows) != len(texts) or self.dimension not in (0, rows.shape[1]):
+        data = getattr(made, "data", None) or []  # a page of HTML has none
+        vectors = [one.embedding for one in sorted(data, key=lambda one: one.index)]
+        lengths = {len(vector) for vector in vectors}
+        if len(vectors) != len(texts) or lengths - {self.dimension or min(lengths)}:
             raise ModelError(
-                f"{self.model} at {self._endpoint.base_url} gave {len(made.data)} vectors of shape {rows.shape} for "
-                f"{len(texts)} texts of {self.dimension or 'equal'} dimensions"
+                f"{self.model} at {self._endpoint.base_url} gave {len(vectors)} vectors, of lengths {sorted(lengths)}, "
+                f"for {len(texts)} texts; wanted are as many, of {self.dimension or 'one'} length"
             )
-        self.dimension = rows.shape[1]
-        return unit_rows(rows)
+        self.dimension = min(lengths)
+        return unit_rows(np.array(vectors, np.float32))
 
 
 def is_loopback(url: str) -> bool:

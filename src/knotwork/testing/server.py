@@ -47,6 +47,7 @@ class Say:
     seconds: float = 0.0
     finish_reason: str = "stop"
     dropped: bool = False
+    raw: str = ""  # sent as it is, in place of a reply in the protocol's form
 
 
 Script: TypeAlias = Callable[[Asked], "str | Say"] | Iterable["str | Say"]
@@ -72,7 +73,8 @@ class ModelServer:
 
     script: what is said, in order, or a function of what was asked; its last word is repeated. latency: seconds that
     every reply takes. schemas: what becomes of a JSON schema that is asked for: "taken" on, "refused" with status 400,
-    or "refused entirely" with JSON mode, too. dimension: of the vectors, which depend on the words of a text alone.
+    or "refused entirely" with JSON mode, too. dimension: of the vectors, which depend on the words of a text alone;
+    vectors: a fault in their place.
     `asked` is what it was asked.
 
     >>> with ModelServer(["Hello."]) as server:
@@ -87,11 +89,13 @@ class ModelServer:
         latency: float = 0.0,
         schemas: Literal["taken", "refused", "refused entirely"] = "taken",
         dimension: int = 8,
+        vectors: Say = Say(),
     ) -> None:
         self.asked: list[Asked] = []
         self.latency = latency
         self.schemas = schemas
         self.dimension = dimension
+        self.vectors = vectors
         self._script = script if callable(script) else _in_order(script)
         self._lock = threading.Lock()
         server = self
@@ -132,7 +136,7 @@ class ModelServer:
                     return Say("'response_format' is not supported", 400)
                 said = self._script(asked)
                 return said if isinstance(said, Say) else Say(said)
-            return Say()
+            return self.vectors if asked.path == "/embeddings" else Say()
 
 
 class _Http(ThreadingHTTPServer):
@@ -171,7 +175,9 @@ class _Handler(BaseHTTPRequestHandler):
         if said.dropped:
             self.close_connection = True
             return
-        if said.status != 200:
+        if said.raw:
+            self._write(said.status, said.raw.encode(), {"Content-Type": "text/html", **said.headers})
+        elif said.status != 200:
             self._send(said.status, {"error": {"message": said.text, "type": "scripted"}}, said.headers)
         elif asked.path == "/embeddings":
             self._send(200, _embedded(body, self.owner.dimension))
@@ -183,13 +189,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, _completion(said, body), said.headers)
 
     def _send(self, status: int, answer: dict[str, Any], headers: dict[str, str] | None = None) -> None:
-        data = json.dumps(answer).encode()
+        self._write(status, json.dumps(answer).encode(), {"Content-Type": "application/json", **(headers or {})})
+
+    def _write(self, status: int, data: bytes, headers: dict[str, str]) -> None:
         self.send_response(status)
-        for key, value in {
-            "Content-Type": "application/json",
-            "Content-Length": str(len(data)),
-            **(headers or {}),
-        }.items():
+        for key, value in {**headers, "Content-Length": str(len(data))}.items():
             self.send_header(key, value)
         self.end_headers()
         self.wfile.write(data)
