@@ -108,6 +108,19 @@ def test_a_chinese_page_likewise() -> None:
         assert words not in said
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Navigation was hard in the ice.",
+        "Sponsored by the king, the fleet left.",
+        "Account books were found in the hut.",
+        "Copyright was granted to her in 1931.",
+    ],
+)
+def test_a_sentence_that_begins_like_a_menu_stays(words: str) -> None:
+    assert words in kept(PAGE.replace("Old air.", words))
+
+
 WHOLE = {
     "prose": "\n\n".join(STORY * 5),
     "poem": "Snow on the stone,\nstone on the hill.\n\nNothing alone,\nnothing still.\n" * 4,

@@ -67,6 +67,9 @@ _FRAME = (
     r"上一篇|下一篇|网站地图|联系我们|关于我们",
 )
 _CHROME = re.compile("|".join(_FRAME), re.IGNORECASE)
+_FRAMES_ALL = re.compile(
+    r"cookies?\b|rights reserved|subscri|newsletter|sign(?:ing)? (?:in|up)|版权|编辑|扫", re.IGNORECASE
+)
 
 
 _HEAD = 4_000  # characters in which a page states its address and date
@@ -197,7 +200,7 @@ def _kind(line: Line) -> Kind:
         return "content" if line.linked < 0.9 else "boilerplate"
     if line.heading:
         return "short"
-    if line.words <= 12 and _CHROME.match(line.said):
+    if _is_frame(line):
         return "boilerplate"
     if line.linked >= _LINKED and not _BY.match(line.said):
         row = "\t" in line.said  # of a table, whose links may be its content
@@ -206,10 +209,18 @@ def _kind(line: Line) -> Kind:
     return "content" if unlinked >= _LONG or (unlinked >= 5 and _ENDS.search(line.said)) else "short"
 
 
+def _is_frame(line: Line) -> bool:
+    """Whether a line is one of a page's frame, by its words; not a sentence that only begins with one of them."""
+    if line.words > 12 or not _CHROME.match(line.said):
+        return False
+    sentence = line.words >= 5 and line.linked < 0.5 and _ENDS.search(line.said) is not None
+    return not sentence or _FRAMES_ALL.search(line.said) is not None
+
+
 def _is_page(lines: Sequence[Line], kinds: Sequence[Kind]) -> bool:
     """Whether a text shows the signs of a saved page: words of its frame, menus, pictures; and prose beside them."""
     filled = [(line, kind) for line, kind in zip(lines, kinds, strict=True) if kind != "blank"]
-    framed = len({line.said.lower()[:20] for line, _ in filled if line.words <= 12 and _CHROME.match(line.said)})
+    framed = len({line.said.lower()[:20] for line, _ in filled if _is_frame(line)})
     menus = sum(
         linked and len(list(run)) >= _RUN
         for linked, run in groupby(filled, key=lambda one: one[1] == "boilerplate" and one[0].abroad > 0)
@@ -229,7 +240,7 @@ def _few_links(lines: Sequence[Line], kinds: Sequence[Kind]) -> list[Kind]:
     order = [at for at in range(first, last) if kinds[at] not in ("blank", "picture")]
     for linked, run in groupby(order, key=lambda at: kinds[at] == "boilerplate"):
         places = list(run)
-        if linked and len(places) < _FEW and not any(_CHROME.match(lines[at].said) for at in places):
+        if linked and len(places) < _FEW and not any(_is_frame(lines[at]) for at in places):
             for at in places:
                 found[at] = "short" if lines[at].said else kinds[at]
     return found
@@ -276,7 +287,7 @@ def _settled(lines: Sequence[Line], run: Sequence[int], before: Kind, behind: Ki
 
 def _lone(line: Line) -> Kind:
     """A short line among boilerplate is content when it says something in words of its own."""
-    telling = line.words >= 6 and line.linked < 0.5 and not _CHROME.match(line.said)
+    telling = line.words >= 6 and line.linked < 0.5 and not _is_frame(line)
     return "content" if telling or _DATED.search(line.said) else "boilerplate"
 
 
