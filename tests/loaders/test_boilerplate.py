@@ -224,8 +224,29 @@ def test_a_date_is_taken_where_the_page_says_that_it_is_its_own(said: str, day: 
     assert page_facts(f"A title\n\n{said}\n\nText.").get("date") == day
 
 
+LONG = 1_000_000
+
+
 @pytest.mark.parametrize(
-    "text", ["[a](http://x.example)" * 200_000, "[" * 2_000_000, "](" * 1_000_000, "[a](http://x\n" * 20_000]
+    "text",
+    [
+        "[a](http://x.example)" * 200_000,
+        "[" * 2_000_000,
+        "](" * 1_000_000,
+        "[a](http://x\n" * 20_000,
+        *("[a](http://x.example)" + char * LONG + "x" for char in "*_| -#>\t.=![("),
+        *(start + char * LONG + "x" for start in ("[a](", "![a](", "[a](b ", "![a](b ", "[", "![") for char in " ('\""),
+        "[a](b " + "'\" " * 1_000_000,
+        "![](x(" * 1_000_000,
+    ],
+    ids=str.__len__,
 )
 def test_odd_pages_are_read_in_good_time(text: str) -> None:
     content_spans(text)
+
+
+@pytest.mark.parametrize("rule", ["===", "-----"])
+def test_a_line_with_a_rule_under_it_is_a_heading_and_goes_with_what_it_heads(rule: str) -> None:
+    page = "\n".join(line for line in PAGE.splitlines() if "example/share" not in line)
+    assert "From the valley" in kept(page.replace("## Related stories", "From the valley"))
+    assert "From the valley" not in kept(page.replace("## Related stories", f"From the valley\n{rule}"))

@@ -31,13 +31,16 @@ _BEFORE = 5  # short lines before the content that may be its title, author and 
 _GAP = 40  # characters of boilerplate between content that are not worth a cut
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n|\Z)")
-_IMAGE = re.compile(r"!\[[^\[\]]*\](?:\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+[\"'][^\"']*[\"'])?\))?")
-_LINK = re.compile(r"\[([^\[\]]*)\]\(\s*([^()\s]*(?:\([^()]*\)[^()\s]*)*)(?:\s+[\"'][^\"']*[\"'])?\s*\)")
+# Runs are taken whole (*+ and ++): on a page of nothing but stars or blanks nothing is tried twice.
+_TARGET = r"[^()\s]*+(?:\([^()]*+\)[^()\s]*+)*+"  # an address, which may have brackets of its own
+_TITLE = r"(?:\s++[\"'][^\"']*+[\"'])?"
+_IMAGE = re.compile(rf"!\[[^\[\]]*+\](?:\({_TARGET}{_TITLE}\))?")
+_LINK = re.compile(rf"\[([^\[\]]*+)\]\(\s*+({_TARGET}){_TITLE}\s*+\)")
 _BARE = re.compile(r"<?https?://[^\s<>()]+>?")
-_MARKS = re.compile(r"^[\s>]*(?:[*+-]\s+(?:\[[ xX]\]\s*)?|\d+\.\s+)?|[\s*_|]+$")
+_MARKS = re.compile(r"[\s>]*+(?:[*+-]\s++(?:\[[ xX]\]\s*+)?|\d++\.\s++)?")
+_UNDERLINE = re.compile(r"(?:={3,}|-{3,})$")
 _RULE = re.compile(r"^[\s>*_=~·•|+-]*$")
 _HEADING = re.compile(r"^\s*#{1,6}\s")
-_TABLE = re.compile(r"^\s*\|.*\|")
 _WORD = re.compile(rf"(?:(?![{CJK}])[^\W_])+")
 _HAN = re.compile(f"[{CJK}]")
 _ENDS = re.compile(r"[.!?。！？…][\"'”’»)\]）」』]*$")
@@ -171,7 +174,7 @@ def _read(start: int, end: int, raw: str) -> Line:
         return f" {match.group(1)} "
 
     shown = _BARE.sub(" ", _LINK.sub(anchor, without))
-    said = " ".join(_MARKS.sub("", shown).strip("# \t").split())
+    said = " ".join(_MARKS.sub("", shown, count=1).rstrip(" \t\r\n*_|").strip("# \t").split())
     linked = sum(len("".join(one.split())) for one in anchors) / max(len("".join(said.split())), 1)
     heading, image = bool(_HEADING.match(raw)), without != raw
     return Line(start, end, said, words_of(said), min(linked, 1.0), len(anchors), abroad, heading, image)
@@ -182,13 +185,7 @@ def _underlined(lines: list[Line]) -> list[Line]:
     found = list(lines)
     for at in range(1, len(lines)):
         one = lines[at - 1]
-        if (
-            one.said
-            and not lines[at].said
-            and not lines[at].image
-            and lines[at].end - lines[at].start > 3
-            and not one.heading
-        ):
+        if one.said and _UNDERLINE.match(lines[at].said) and not (one.heading or _RULE.match(one.said)):
             found[at - 1] = replace(one, heading=True)
     return found
 

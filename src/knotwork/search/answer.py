@@ -24,9 +24,9 @@ from knotwork.text import CJK, cjk_share, language_of, normalise_name, search_te
 
 FOREIGN = {
     "en": "the documents are in another language; ask in theirs, or index them with an embedder that knows both "
-    "(Index.open(..., embedder=...))",
+    "(knotwork index --embedder openai:NAME, or Index.open(..., embedder=...))",
     "zh": "文档用的是另一种语言。可以改用文档的语言提问，"
-    "或换用多语言向量模型重新建索引（Index.open(..., embedder=...)）。",
+    "或换用多语言向量模型重新建索引（knotwork index --embedder openai:NAME，或 Index.open(..., embedder=...)）。",
 }
 NO_EVIDENCE = {
     "en": "The documents hold no evidence that answers this question.",
