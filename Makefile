@@ -63,11 +63,13 @@ define CHECK_PYTHON
 	echo "$(PYTHON) cannot make virtual environments; on Debian or Ubuntu: apt-get install python3-venv"; exit 1; }
 endef
 
+# The lock is whole, so nothing is resolved anew: with hashes required pip stops at an extra of a package that has a
+# newer version than the locked one.
 $(READY): requirements.lock pyproject.toml
 	$(CHECK_PYTHON)
 	@echo "Setting up $(VENV) with $(PYTHON); about a minute, only this once."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet --require-hashes --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --require-hashes --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 
